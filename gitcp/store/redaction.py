@@ -20,8 +20,22 @@ _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
 # What the rules for texts begin with or follow, in lower case.
 _TELLING = (
-    *(b"pass", b"pwd", b"secret", b"token", b"key", b"cred", b"auth", b"bearer", b"cookie"),
-    *(b"://", b"%", b"jdbc", b"mysql", b"mariadb", b"curl", b"machine"),
+    *(
+        b"pass",
+        b"pwd=",
+        b"pwd:",
+        b"pwd'",
+        b'pwd"',
+        b"secret",
+        b"token",
+        b"key",
+        b"cred",
+        b"auth",
+        b"bearer",
+        b"cookie",
+    ),
+    *(b"://", b"%", b"jdbc", b"mysql", b"mariadb", b"curl", b"machine", b"login", b"mnemonic"),
+    *(b"-cli ", b"-literal", b"zip ", b"7z", b"phrase", b"define(", b"sudo -s", b"-----begin"),
 )
 # Blanks for what ends the words of a command; the letters of a word that nobody draws at random.
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-"

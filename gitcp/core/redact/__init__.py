@@ -50,6 +50,9 @@ RUN = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/+_=-"
 SHORTEST = 20
 _MARK = bytes(97 if byte in RUN else 32 for byte in range(256))
 _LONG = b"a" * SHORTEST
+# A token that a manual shows: `ghp_xxxx…`.
+_FILLER = load_pattern(rb"x{8}|X{8}")
+_MOST_FILLED = 256  # bytes of such a token
 # Letters in the keywords of many rules and in few long runs: base64 has neither.
 _MARKS = (b"_", b"-", b"")
 
@@ -129,7 +132,9 @@ def _has_any(keys: tuple[bytes, ...], text: bytes) -> bool:
 
 def _find_matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterator[Secret]:
     first, last = min(1, pattern.groups), pattern.groups
-    return ((name, m.start(first), m.end(last)) for m in pattern.finditer(text))
+    for match in pattern.finditer(text):
+        if len(match[0]) > _MOST_FILLED or not _FILLER.search(match[0]):
+            yield name, match.start(first), match.end(last)
 
 
 def _encode_keywords(rule: Rule) -> tuple[bytes, ...]:
@@ -224,12 +229,16 @@ def _find_raw_offset(word: bytes, offset: int) -> int:
 
 # Find random runs in a text: keys and tokens without a known format.
 RANDOM, MIXED = 4.5, 4.0  # bits a byte
+_SMALL = b"abcdefghijklmnopqrstuvwxyz \n\t"
 _SAMPLE = 128  # bytes of a long run that are judged
-# Public by design: ids of messages and calls, digests of packages, keys that ssh publishes.
+# Public by design: ids of messages, calls and payments, digests of packages, addresses of IPFS and
+# of a blockchain, keys that ssh publishes.
 _PUBLIC = load_pattern(
     rb"[+/=_-]{0,4}(?:"
     rb"(?:(?:srv)?toolu|msg|req|call|fc|rs|resp|chatcmpl|agent|ses)[_-][0-9A-Za-z_]{16,}$"
     rb"|[a-z]{3,4}_[0-9a-f]{12}[0-9A-Za-z]{14}$"
+    rb"|(?:pi|ch|cus|sub|evt|in|price|prod|seti|pm|txn|acct)_[0-9A-Za-z]{14,24}$"
+    rb"|Qm[1-9A-HJ-NP-Za-km-z]{44}$|bc1[02-9ac-hj-np-z]{39,59}$"
     rb"|sha(?:1|256|384|512)-"
     rb"|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNhLXNoYTI|GnNrLXNzaC1|InNrLWVjZHNh))"
 )
@@ -263,13 +272,29 @@ def find_random_part(run: bytes) -> tuple[int, int] | None:
     if is_random and len(run) > _SAMPLE:
         return start, len(run)
     for part in _PART.finditer(run):
-        if part.group() == run or _PUBLIC.match(part.group()) or not _is_random(part.group()):
+        if part.group() == run:
+            continue
+        if _PUBLIC.match(part.group()):
+            is_random = is_random and _is_random(run[start : part.start()] + run[part.end() :])
+            continue
+        if not _is_random(part.group()):
             continue
         # A slash is a letter of base64; in a path it separates a token from words.
         words = run[start : part.start()] + run[part.end() :]
         if not is_random or compute_natural_share(words) > 0.6:
             return part.span()
     return (start, len(run)) if is_random else None
+
+
+def is_plain_text(text: bytes) -> bool:
+    """Whether what a run encodes is a text of words, not a secret of letters and signs.
+
+    It has three blanks or more, most of it is small letters and blanks, and no word is random."""
+    if sum(map(text.count, (b" ", b"\n", b"\t"))) < 3:
+        return False
+    if len(text.translate(None, _SMALL)) > len(text) / 2:
+        return False
+    return not any(find_random_part(text[start:end]) for start, end in find_runs(text))
 
 
 def compute_entropy(run: bytes) -> float:
@@ -309,24 +334,36 @@ def _compute_step_share(run: bytes) -> float:
 # Find secrets among the values assigned to names such as `password` or `api_key`.
 _SEPARATOR = (
     rb"""["'`\0\])]{0,8}(?:[ \t]{0,4}"""
-    rb"""(?::[ \t]?[a-z&_.\[\]|]{1,24}[ \t]?=(?![=>])|:=|=>|[:=](?!=))[ \t]{0,4}| )"""
+    rb"""(?::[ \t]?[a-z&_.\[\]|]{1,24}[ \t]?=(?![=>])|:=|=>|[:=](?!=))[ \t]{0,4}"""
+    # in XML and HTML: other attributes, then the attribute `value` or the text of the element
+    rb"""|(?:[ \t\n]{1,4}[a-z:_-]{1,20}=[\0"']{1,8}[^"'<>=\n\0]{0,64}[\0"']{1,8}){0,4}"""
+    rb"""(?:[ \t\n]{1,4}value=(?=[\0"'])|>(?=[^<>\s\0]{6,1024}</))"""
+    rb"""| )"""
+)
+# What the name of such a value is: that of an element, or the value of an attribute.
+_ELEMENT = load_pattern(
+    rb"""(?:<[a-z0-9_:.-]{0,38}|(?:name|key|type|id)=[\0"']{1,8}[a-z0-9_.:-]{0,30})$"""
 )
 _VALUE = (
     rb"""(?:\0{0,8}(["'`])([^\s"'`\0\1]{6,1024}+)(?=\0{0,8}["'`])"""
     rb"""|([^\s"'`,;<>(){}\[\]&|\0\1]{6,1024}+)(?![(\[{]))"""
 )
-# How names end, in lower case.  Each has a pattern: `re` finds one literal many times as fast as
-# several, and faster if its first letter is rare.
+# How names end, in lower case.  Those that begin alike have a pattern: `re` finds one literal many
+# times as fast as several.  What follows is looked at alone, since it may have another name in it.
 _WORDS = (
-    rb"pass(?:word|wd|phrase|wort)?",
-    rb"pwd",
-    rb"cret(?<=secret)",
-    rb"ken(?<=token)",
-    rb"key(?:_base)?",
-    rb"credentials?",
+    rb"p(?:ass(?:word|wd|phrase|wort)?|wd)",
+    rb"cre(?:t(?<=secret)|dentials?)",
+    rb"ke(?:n(?<=token)|y(?:_base)?)",
     rb"_auth",
 )
-_ENDINGS = [load_pattern(b"(" + word + b")" + _SEPARATOR + _VALUE) for word in _WORDS]
+_ENDINGS = [load_pattern(b"(" + word + b")(?=" + _SEPARATOR + _VALUE + b")") for word in _WORDS]
+# Twelve words from which the keys of a wallet are made, or up to 24, behind what they are called.
+_SEED = (
+    rb"""[a-z]{0,4}[_ -]{0,2}[\0"'`]{0,8}[ \t]{0,4}[:=][ \t]{0,4}[\0"'`]{0,8}"""
+    rb"""((?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){3}){0,4}[a-z]{3,8})(?![a-z]| [a-z])"""
+)
+_PHRASES = [load_pattern(word + _SEED) for word in (rb"mnemonic", rb"hrase(?<=phrase)")]
+_SEARCHED = 128  # bytes of a value in which other names are looked for
 # In JSON: a value that is a list, or stands on another line; and such a name before it.
 _APART = load_pattern(rb":[ \t]*[\[\r\n]")
 _VALUE_NAME = load_pattern(rb"(?i:" + b"|".join(_WORDS) + rb')"\s*$')
@@ -359,9 +396,17 @@ def find_assigned(flat: bytes) -> Iterator[tuple[int, int]]:
     """Yield the [start, end) of the secret values assigned to such names in flat."""
     low = flat.lower()
     for ending in _ENDINGS:
-        for match in ending.finditer(low):
+        match = ending.search(low)
+        while match:
+            start, end = match.span(3 if match[3] else 4)
             if _is_assigned(flat, low, match):
-                yield match.span(3 if match[3] else 4)
+                yield start, end
+                match = ending.search(low, end)
+            else:  # another name may be in the value
+                match = ending.search(low, match.end(1) if end - start <= _SEARCHED else end)
+    for phrase in _PHRASES:
+        for match in phrase.finditer(low):
+            yield match.span(1)
 
 
 def find_separated(raw: bytes) -> Iterator[int]:
@@ -383,8 +428,13 @@ def _is_assigned(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
     gap = low[name_end : match.start(3) - 1 if quoted else match.start(4)]
     if gap == b" " and not _DASHES.search(head):
         return False
-    value = flat[slice(*match.span(3 if quoted else 4))]
-    option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, match.end()))
+    start, end = match.span(3 if quoted else 4)
+    value = flat[start:end]
+    if gap.endswith((b">", b"value=")):
+        if not _ELEMENT.search(head):
+            return False
+        quoted = True
+    option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, end))
     # NAME=value without spaces, as in a shell or an .env file
     bare = gap == b"=" and _VARIABLE.search(flat[name_end - len(head) : name_end])
     return may_be_secret(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
@@ -577,7 +627,12 @@ class Detector:
         part = find_random_part(word)
         if part != (0, len(word)) and self.is_encoded_secret(word):
             return [("encoded", 0, len(word))]
-        return [("entropy", *part)] if part else ()
+        if part is None:
+            return ()
+        text = decode_text(word[slice(*part)])
+        if is_plain_text(text) and not self.is_encoded_secret(word[slice(*part)]):
+            return ()
+        return [("entropy", *part)]
 
 
 # Find the lines of a transcript, or the texts of many, that may have a secret, by a search of the
