@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
     class Author(TypedDict):
         """who: "session", "person", "unknown" or "unrecorded".  The other keys are set for a
-        session; `agent` also if a commit names one and nothing was recorded."""
+        session; `agent` also if a commit names one and nothing was recorded, and if a conversation
+        of it may have written the line of which no hook has heard."""
 
         who: str
         session_id: str

@@ -185,8 +185,9 @@ KINDS = (
         "each event",
         "status and doctor",
         "status knows less of agents and failures until the next",
-        File(COMMON, "heard/<agent>", "shared flag", "hooks of the agent have run"),
+        File(WORKTREE, "heard/<agent>", "shared flag", "hooks of the agent have run there"),
         File(COMMON, "unrecorded", "", "conversations of clients that no hook heard of"),
+        File(COMMON, "unheard", "flag", "some of these were not recorded"),
         File(COMMON, "warnings", "shared", "the warnings of hooks that failed"),
     ),
     Kind(

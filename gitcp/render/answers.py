@@ -85,7 +85,11 @@ def name_author(record: AnswerLine) -> str:
         return f"{agent}, session {shorten_id(record['session_id'])}{number}: {prompt}"
     if record["who"] == "person":
         return str(record["author"])
-    return "unknown" if record["who"] == "unknown" else f"{record['author']} (nothing was recorded)"
+    return (
+        "not recorded"
+        if record["who"] == "unknown"
+        else f"{record['author']} (nothing was recorded)"
+    )
 
 
 # Format the texts that an editor shows of a line: hover, lens, and the turn that wrote it.
@@ -195,8 +199,11 @@ def _draw_origin(origin: Record, when: When, full: bool) -> Iterator[Line]:
 
 def describe_other_author(record: Mapping[str, Any], commit: object) -> str:
     """Who wrote a line that is no session's; commit: whether a commit has it."""
+    if record["who"] == "unknown" and record["agent"]:
+        agent = record["agent"]
+        return f"not recorded: a conversation of {agent} may have written it ('gitcp import')"
     if record["who"] == "unknown":
-        return "written by an unknown author: nothing was recorded about this line"
+        return "not recorded: nothing is known of who wrote this line"
     if not commit:
         return "yours: no agent wrote it"
     if record["who"] == "unrecorded":

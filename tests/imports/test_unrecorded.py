@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.imports.conftest import TALE, Yesterday
+from tests.imports.conftest import TALE, Yesterday, coder
 from tests.support import warm
-from tests.support.harness import Json
+from tests.support.harness import Json, World
 
 WRONG = "was not recorded"
 
@@ -194,3 +194,71 @@ def test_a_commit_starts_no_python_where_no_client_has_anything_new(silent: Yest
     silent.git("add", "-A")
     subprocess.run(["git", "commit", "-q", "-m", "work"], cwd=silent.repo, env=run, check=True)
     assert not trace.exists()
+
+
+def why(silent: Yesterday, place: str) -> Json:
+    return dict(json.loads(silent.run("why", "--json", place).splitlines()[0]))
+
+
+def added(silent: Yesterday) -> Json:
+    stats = json.loads(silent.run("stats", "--json", "HEAD~1..HEAD").splitlines()[0])
+    return {who: count for who, count in stats["added"].items() if count}
+
+
+def test_a_line_that_a_silent_conversation_may_have_written_is_nobodys_until_an_import(
+    silent: Yesterday,
+) -> None:
+    work(silent)
+    (silent.repo / "mine.py").write_text("mine = 1\n")
+    assert why(silent, "tale.py:1")["who"] == "unknown"
+    assert why(silent, "mine.py:1")["who"] == "person"
+    silent.commit()
+    line = why(silent, "tale.py:1")
+    assert (line["who"], line["agent"]) == ("unknown", "Claude Code")
+    assert why(silent, "mine.py:1")["who"] == "person"
+    assert added(silent) == {"unknown": 2, "person": 1}
+    said = silent.run("why", "tale.py:1")
+    assert "not recorded: a conversation of Claude Code may have written it" in said
+    silent.imported()
+    assert added(silent)["agent"] == 2
+    assert why(silent, "tale.py:1")["who"] == "session"
+
+
+def test_after_a_command_of_a_silent_conversation_every_path_of_that_time_is_nobodys(
+    silent: Yesterday,
+) -> None:
+    silent.prompt("Make it")
+    silent.shell("echo 1 > made.py")
+    silent.say("silent")
+    silent.commit()
+    assert added(silent) == {"unknown": 1}
+    time.sleep(2.1)  # the conversation is over, and so is the time of its changes
+    (silent.repo / "later.py").write_text("later = 1\n")
+    silent.commit()
+    silent.git("commit", "-q", "--allow-empty", "-m", "one between")
+    (silent.repo / "last.py").write_text("last = 1\n")
+    silent.commit()
+    assert added(silent) == {"person": 1}
+
+
+def test_a_checkpoint_leaves_lines_of_a_silent_conversation_to_nobody(
+    silent: Yesterday, tmp_path: Path
+) -> None:
+    """A recorded session and a silent one wrote what one commit has."""
+    world = World(silent.repo, silent.home)
+    agent = coder(world, "heard")
+    agent.start()
+    agent.prompt("Write mine")
+    agent.write("mine.py", "mine = 1\n")
+    agent.stop()
+    work(silent)
+    (silent.repo / "mine.py").write_text("mine = 1\nperson = 2\n")
+    silent.commit()
+    world.close()
+    stored = silent.git("show", "entire/checkpoints/v1", "--name-only", "--format=")
+    (lines,) = [path for path in stored.splitlines() if path.endswith("lines.json")]
+    told = json.loads(silent.git("show", f"entire/checkpoints/v1:{lines}"))
+    words = {run[2] for entry in told["tale.py"] for run in entry["ranges"]}
+    assert words == {"unknown"}
+    words = {run[2] for entry in told["mine.py"] for run in entry["ranges"]}
+    assert "person" in words and "unknown" not in words

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from itertools import count
 
 from gitcp.core import credit, line_replay
 from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.git import format_now
 from gitcp.objects import Lookup, Objects, find_tree
-from gitcp.store import journal
+from gitcp.store import journal, unheard
 from gitcp.store.journal.edits import collect_work
 from gitcp.store.lines import edit_lines
 from gitcp.store.v1 import checkpoints as v1_checkpoints
@@ -110,6 +111,10 @@ class Credit:
         self.paths = edits.credit_paths(changes, other_parents)
         if replaced:
             _leave_silent(repo, self.paths, replaced)
+        if os.path.exists(repo.join_shared(unheard.FLAG)) or unheard.is_look_due(repo):
+            from gitcp.store.unheard import unrecorded
+
+            unrecorded.credit_nobody(repo, commit, self.paths)
         own = {"", *(state["session_id"] for state in sessions)}
         writers = {writer for part in self.paths.values() for _, writer in part["added"]}
         foreign = {w for w in writers - self.checkpoints.keys() if w[0] not in own}

@@ -6,6 +6,7 @@ import marshal
 from functools import partial
 from zlib import crc32
 
+from gitcp import agents
 from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.git import decode_name, encode_name
 from gitcp.objects import parse_ident
@@ -261,7 +262,7 @@ class Evidence:
         if author is None and (commit, path) in self._cut:
             return line_authors.build_nobody("unknown")
         if author is None:
-            return self.find_default_author(commit)
+            return self._find_silent(commit, path) or self.find_default_author(commit)
         if content is not None:
             lines = self.get_place(commit, path).content
             if not 0 < line <= len(lines) or lines[line - 1].split() != content.split():
@@ -311,16 +312,42 @@ class Evidence:
         place = self.get_place(commit, path)
         if place.authors is None and not commit.strip("0"):
             place.authors, place.times, place.content = self._read_uncommitted(path)
+            place.authors = self._leave_silent(place, place.authors)
         elif place.authors is None:
             origins = {
                 n: self._find_origin((commit, path, n)) for n, spot in place.before.items() if spot
             }
             earlier = {
-                n: self.get_place(c, p).stated.get(line) or self.find_default_author(c)
+                n: self.get_place(c, p).stated.get(line)
+                or self._find_silent(c, p)
+                or self.find_default_author(c)
                 for n, (c, p, line) in origins.items()
             }
-            place.authors = {**place.stated, **earlier}
+            place.authors = {**self._leave_silent(place, place.stated), **earlier}
         return place.authors
+
+    def _leave_silent(self, place: Place, authors: LineAuthors) -> LineAuthors:
+        """The authors of lines at a place; of those that no session wrote, none is a person's where
+        a conversation may have written them of which no hook has heard."""
+        nobody = self._find_silent(place.commit.oid, place.path)
+        if nobody is None:
+            return authors
+        left = {n: nobody if who["who"] == "person" else who for n, who in authors.items()}
+        return {**dict.fromkeys(line_authors.list_new_lines(place.hunks or ()), nobody), **left}
+
+    def _find_silent(self, commit: str, path: str) -> Author | None:
+        """The author of lines that a conversation may have written of which no hook has heard;
+        None if there is no such conversation."""
+        if not self.readers.unheard.sessions:
+            return None
+        if commit.strip("0"):
+            one = self.get_commit(commit).find_unheard(path)
+        else:
+            one = self.readers.unheard.find_author(path, uncommitted.date_change(self._repo, path))
+        if one is None:
+            return None
+        agent = agents.get_agent_type(one.client)
+        return {**line_authors.build_nobody("unknown"), "agent": agent}
 
     def _find_origin(self, spot: Spot) -> Spot:
         """The earliest known place of a line.  A line that only moved between commits of which

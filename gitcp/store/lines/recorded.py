@@ -19,6 +19,7 @@ from gitcp.record import load_entry
 from gitcp.store import notes
 from gitcp.store.lines.earlier import About
 from gitcp.store.lines.memo import Memo
+from gitcp.store.unheard import unrecorded
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from gitcp.core.exports import Log
     from gitcp.core.line_authors import Author, LineRecord, Periods
     from gitcp.core.patches import Hunk
+    from gitcp.core.record_types import Commit as ParsedCommit
     from gitcp.objects import Objects
     from gitcp.repo import Repo
+    from gitcp.store.unheard.unrecorded import Unheard
     from gitcp.store.v1.checkpoints import SessionEntry, StoredCheckpoint
 
     LineAuthors = dict[int, Author]  # by 1-based line
@@ -357,6 +360,14 @@ class Readers:
         """The periods in which each person recorded, by mail address."""
         return read_periods(self.repo, self.notes)
 
+    @cached_property
+    def unheard(self) -> unrecorded.Record:
+        """The conversations of which no hook has heard."""
+        try:
+            return unrecorded.read_current(self.repo)
+        except (Error, OSError):  # another process looks, or nothing can be written here
+            return unrecorded.Record(self.repo)
+
     def prefetch_notes(self, commits: Sequence[str]) -> None:
         """Read the notes on these commits in bulk."""
         self.repo.objects.ahead.fetch(
@@ -468,6 +479,21 @@ class Commit:
             return self.contents.keys()
         commit = read_commit(self._readers.repo.objects, self.oid)
         return set(objects.read_changes(self._readers.repo.objects, commit)[1]) if commit else set()
+
+    def find_unheard(self, path: str) -> Unheard | None:
+        """The session of which no hook has heard, and which may have written its change of a
+        path."""
+        if self._made is None or not self._readers.unheard.is_own(self._made[0]):
+            return None
+        return self._readers.unheard.find_author(path, self._made[1])
+
+    @cached_property
+    def _made(self) -> tuple[ParsedCommit, unrecorded.Change] | None:
+        """The commit, and when its change was made; None if it is missing."""
+        commit = read_commit(self._readers.repo.objects, self.oid)
+        return (
+            (commit, unrecorded.date_commit(self._readers.repo.objects, commit)) if commit else None
+        )
 
     def is_merge(self) -> bool:
         """Whether it has more than one parent."""

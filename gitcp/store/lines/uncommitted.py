@@ -15,6 +15,7 @@ from gitcp.store.match import Target, sources
 from gitcp.store.match.sources import MatchCase
 from gitcp.store.snapshot import scan
 from gitcp.store.snapshot.through_git import open_quarantine
+from gitcp.store.unheard import unrecorded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +43,15 @@ def read_content(repo: Repo, path: str) -> Version | None:
         return None
     repo.objects.ahead.hold(entry[1], "blob", data)
     return line_replay.Version(entry[1], line_replay.split_text_lines(entry[1], data))
+
+
+def date_change(repo: Repo, path: str) -> unrecorded.Change:
+    """When a file of the worktree was changed, by its time; now if it is gone."""
+    try:
+        changed = int(os.stat(os.path.join(repo.top or "", path)).st_mtime)
+    except OSError:
+        changed = int(time.time())
+    return unrecorded.Change(changed, changed, changed)
 
 
 def _convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 LIST = "folders"
+FLAG = "unheard"  # the file that is there while some conversation was not recorded
 
 
 def is_look_due(repo: Repo) -> bool:

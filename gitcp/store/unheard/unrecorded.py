@@ -11,14 +11,18 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from gitcp import agents, files, git
 from gitcp.agents.reading import edits
 from gitcp.core import json, line_authors
+from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.core.spans import count_noun
 from gitcp.errors import Error
 from gitcp.files import exclusive
 from gitcp.git import decode_name
+from gitcp.objects import parse_ident, read_commit
 from gitcp.store import session, unheard
 from gitcp.store.unheard.conversations import (
     find_conversation,
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
 
     from gitcp.agents import Client
     from gitcp.core.line_authors import Period
+    from gitcp.core.line_replay import PathCredit
+    from gitcp.core.record_types import Commit
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.unheard.conversations import Conversation
 
@@ -63,11 +70,35 @@ class Unheard:
     size: int = 0
     told: bool = False
 
-    def may_have_written(self, path: str, changed: int, before: int) -> bool:
-        """Whether it may have written a change of a path that was made between two times in s."""
-        if changed < self.began or changed > self.ended + WEEK:
+    def may_have_written(self, path: str, change: Change) -> bool:
+        """Whether it may have written a change of a path."""
+        if change.committed < self.began or change.authored > self.ended + WEEK:
             return False
-        return path in self.paths or (self.commands and before <= self.ended)
+        return path in self.paths or (self.commands and change.since <= self.ended)
+
+
+class Change(NamedTuple):
+    """When a change was made, in s since 1970.
+
+    since: the time of the parent; the change is not older.  authored, committed: the times of the
+    commit; the first is older if the commit was rewritten.
+    """
+
+    since: int
+    authored: int
+    committed: int
+
+
+def date_commit(objects: Objects, commit: Commit) -> Change:
+    """When the change of a commit was made."""
+    authored = parse_ident(commit["author"])[1]
+    committed = parse_ident(commit["committer"])[1]
+    since = 0
+    if commit["parents"]:
+        parent = read_commit(objects, commit["parents"][0])
+        if parent:
+            since = parse_ident(parent["committer"])[1]
+    return Change(min(since, authored), min(authored, committed), committed)
 
 
 class Record:
@@ -92,7 +123,9 @@ class Record:
                 pass  # of another version: it is read again
         self.files: dict[str, list[int | str]] = stored["files"]
         self.settled: dict[str, list[int]] = stored["settled"]
-        self.periods = _read_periods(repo)
+        by_mail = _read_periods(repo)
+        self._mails = set(by_mail)
+        self.periods = [period for periods in by_mail.values() for period in periods]
 
     def save(self) -> None:
         """Write it, unless the repository cannot be written."""
@@ -101,8 +134,13 @@ class Record:
             "files": self.files,
             "settled": self.settled,
         }
+        flag = self._repo.join_shared(unheard.FLAG)
         try:
             files.write_private(self._repo, self._path, json.dumps(stored).encode())
+            if self._list_counted():
+                files.touch_private(self._repo, flag)
+            else:
+                files.remove_private(self._repo, flag)
         except (Error, OSError) as e:
             git.append_trace("files", str(e))
 
@@ -127,15 +165,23 @@ class Record:
             one.ended + WEEK > now and not self._is_over(one) for one in self._list_counted()
         )
 
-    def list_authors(self, path: str, changed: int, before: int) -> list[Unheard]:
-        """The sessions that may have written a change of a path, made between two times in s,
-        which no import has read."""
-        authors = []
-        for one in self._list_counted():
+    def find_author(self, path: str, change: Change) -> Unheard | None:
+        """The first session that may have written a change of a path that no import has read."""
+        for one in self._counted:
             size, at = self.settled.get(one.session, (0, 0))
-            if size != _FOREVER and changed > at and one.may_have_written(path, changed, before):
-                authors.append(one)
-        return authors
+            is_read = size == _FOREVER or change.committed <= at
+            if not is_read and one.may_have_written(path, change):
+                return one
+        return None
+
+    def is_own(self, commit: Commit) -> bool:
+        """Whether a person of this clone made a commit: conversations of others are not here."""
+        names = parse_ident(commit["author"])[0], parse_ident(commit["committer"])[0]
+        return any(name.rpartition("<")[2].rstrip(">") in self._mails for name in names)
+
+    @cached_property
+    def _counted(self) -> list[Unheard]:
+        return self._list_counted()
 
     def _list_counted(self) -> list[Unheard]:
         """The sessions with prompts of their own that began while gitcp recorded here, and are
@@ -163,11 +209,10 @@ class Record:
         return bool(self._repo.git.run("rev-list", "-1", *times, "--all", "--", *paths)[1])
 
 
-def _read_periods(repo: Repo) -> list[Period]:
-    """When this clone recorded."""
+def _read_periods(repo: Repo) -> dict[str, list[Period]]:
+    """When this clone recorded, by mail address."""
     text = decode_name(files.read_cache(repo.join_shared("recording")))
-    by_mail = line_authors.build_periods(line_authors.parse_lines(text))
-    return [period for periods in by_mail.values() for period in periods]
+    return line_authors.build_periods(line_authors.parse_lines(text))
 
 
 def _is_within(seconds: int, periods: Iterable[Period]) -> bool:
@@ -338,6 +383,20 @@ def settle(repo: Repo, session_ids: Iterable[str], *, forever: bool = False) -> 
             if one or forever:
                 record.settled[session_id] = [size, int(time.time())]
         record.save()
+
+
+def credit_nobody(repo: Repo, commit: Commit, paths: dict[str, PathCredit]) -> None:
+    """Of the lines of a commit that are a person's, leave those to nobody that a conversation may
+    have written of which no hook has heard."""
+    record = read_current(repo)
+    if not record.sessions:
+        return
+    change = date_commit(repo.objects, commit)
+    for path, credit in paths.items():
+        if record.find_author(path, change):
+            credit["added"] = [
+                (line, UNKNOWN if who == PERSON else who) for line, who in credit["added"]
+            ]
 
 
 def note_told(repo: Repo, told: Iterable[Unheard]) -> None:
