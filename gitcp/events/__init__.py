@@ -297,14 +297,14 @@ def _locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None
 
 
 def _note_event(repo: Repo, agent: str) -> None:
-    """Note that hooks of an agent run, and update `configured` (guard_files)."""
+    """Note that hooks of an agent run in this worktree, and update `configured` (guard_files)."""
     marked = os.path.isdir(repo.join_shared("configured"))
     if marked or repo.config.list_keys("gitcp.", ".pipeline"):
         from gitcp.store.setup import guard_files
 
         guard_files.write_configured(repo)
     try:
-        files.touch_private(repo, repo.join_shared("heard", agent))
+        files.touch_private(repo, repo.join_own("heard", agent))
     except (Error, OSError):
         pass  # no turn depends on it
 

@@ -11,7 +11,7 @@ from gitcp.errors import InputError, format_error
 from gitcp.git import encode_name
 from gitcp.objects import need_commit
 from gitcp.repo import Repo
-from gitcp.store import refs, session, unheard
+from gitcp.store import refs, session
 from gitcp.store.journal import edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.match import (
@@ -294,9 +294,32 @@ def condense(record: Record) -> list[Record]:
     commit was linked to."""
     if not _is_of_commit(record):
         return [record]
+    is_news = not record.get("replays") and _look_for_unheard()
     _condense_commit(record)
-    said = linking.describe_links(record["sessions"]) if _is_watched(record) else ""
-    return [record, {"type": "say", "message": said}] if said else [record]
+    said = []
+    if _is_watched(record):
+        said.append(linking.describe_links(record["sessions"]))
+    if is_news:
+        from gitcp.store.imports import imports
+
+        repo = Repo.find_here()
+        said.append(imports.notice_unrecorded(repo, tells=_is_at_terminal()))
+    return [record, *({"type": "say", "message": text} for text in said if text)]
+
+
+def _look_for_unheard() -> bool:
+    """Look for conversations of which no hook has heard, if a client has something new; return
+    whether it has."""
+    from gitcp.store import unheard
+
+    repo = Repo.find_here()
+    if not unheard.is_look_due(repo):
+        return False
+
+    from gitcp.store.unheard import unrecorded
+
+    unrecorded.look(repo)
+    return True
 
 
 def _is_of_commit(record: Record) -> bool:
@@ -399,8 +422,7 @@ def carry_forward(match: Record) -> list[Record]:
     if not _is_of_commit(match):
         return [match]
     with context.open_here() as ctx:
-        repo = ctx.repo
-        if is_replaying(repo):
+        if is_replaying(ctx.repo):
             return [match]  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.repo.objects, match["commit"])
         changes = objects.read_changes(ctx.repo.objects, commit)[1]
@@ -416,19 +438,7 @@ def carry_forward(match: Record) -> list[Record]:
             old = match["old"] if len(commit["parents"]) < 2 else ""
             add_judged(ctx.repo, commit["oid"], old)
     written = ({"type": "ref", "ref": ref, "oid": new, "old": old} for ref, new, old in moved)
-    return [match, *written, *_notice_unrecorded(repo)]
-
-
-def _notice_unrecorded(repo: Repo) -> list[Record]:
-    """What is to be said of conversations that no hook heard of, to a person at a terminal; with
-    gitcp.import=auto they are imported."""
-    if not unheard.is_look_due(repo):
-        return []
-
-    from gitcp.store.imports import imports
-
-    said = imports.notice_unrecorded(repo, tells=_is_at_terminal())
-    return [{"type": "say", "message": said}] if said else []
+    return [match, *written]
 
 
 PIPELINES = {

@@ -9,8 +9,8 @@ from gitcp.context import per_state
 from gitcp.errors import Error
 from gitcp.events.session_end import limit_space
 from gitcp.events.turn_start import put_refs_in_place
-from gitcp.events.turns import build_messages, finalize
-from gitcp.store import relink, session, turn, unheard
+from gitcp.events.turns import build_messages, finalize, notice_unrecorded
+from gitcp.store import relink, session, turn
 from gitcp.store.lines import recorded
 from gitcp.store.setup import adapters
 from gitcp.store.snapshot import own_index
@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
 
 
 @per_state
@@ -46,18 +45,8 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
         recorded.end_recording(repo, noticed=True)
     else:
         recorded.begin_recording(repo)
-    silent = _notice_unrecorded(repo)
+    silent = notice_unrecorded(repo)
     return build_messages("\n".join(filter(None, [greeted, moved, *complaints, silent])))
-
-
-def _notice_unrecorded(repo: Repo) -> str:
-    """What is to be said of conversations that no hook heard of."""
-    if not unheard.is_look_due(repo):
-        return ""
-
-    from gitcp.store.imports import imports
-
-    return imports.notice_unrecorded(repo)
 
 
 PIPELINES = {"session-start": (update_session, finalize)}

@@ -135,6 +135,19 @@ def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
         return None
 
 
+def notice_unrecorded(repo: Repo) -> str:
+    """What is to be said of conversations of which no hook has heard, if a client has something
+    new."""
+    from gitcp.store import unheard
+
+    if not unheard.is_look_due(repo):
+        return ""
+
+    from gitcp.store.imports import imports
+
+    return imports.notice_unrecorded(repo)
+
+
 def build_messages(*texts: str | None) -> list[Record]:
     """The texts that are not empty, for the person."""
     return [{"type": "say", "message": text} for text in texts if text]

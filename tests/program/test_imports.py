@@ -32,7 +32,7 @@ MOST = {
     "PostToolUse": 30,
     "Stop": 43,
     "prepare-commit-msg": 32,
-    "post-commit": 55,
+    "post-commit": 56,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
@@ -51,7 +51,7 @@ LOOKS = {
     "PostToolUse": 24,
     "Stop": 63,
     "prepare-commit-msg": 20,
-    "post-commit": 59,
+    "post-commit": 60,
 }
 # How often a hook itself waits for the disk: two for a pack and its index, one for a state, which
 # come before the refs that git syncs.

@@ -33,7 +33,8 @@ def test_it_gets_them_kept_out_of_commits_and_they_go_with_an_uninstall(
     assert (there / ".opencode/plugins/gitcp.js").read_bytes() == (
         repo / ".opencode/plugins/gitcp.js"
     ).read_bytes()
-    assert not (there / ".claude").exists()  # its client looks in the main worktree
+    # Some versions of its client look in the main worktree, others only here.
+    assert commands(there / ".claude/settings.local.json")
     assert git("status", "--porcelain", cwd=there) == ""
     watched = (repo / ".git/worktrees/linked/gitcp/watched").read_text().splitlines()
     assert ".codex/hooks.json" in watched
@@ -90,13 +91,13 @@ def test_what_is_tracked_or_somebodys_or_for_all_stays_as_it_is(repo: Path, tmp_
 def test_a_checkout_a_disabled_gitcp_and_a_worktree_without_agents_get_none(
     repo: Path, tmp_path: Path
 ) -> None:
-    enable.run(["--agent=claude-code"])
+    enable.run(["--agent=claude-code", "--user"])
     add(tmp_path / "claudes")
     assert sorted(path.name for path in (tmp_path / "claudes").iterdir())[:2] == [
         ".git",
         "README.md",
     ]
-    enable.run(["--agent=codex"])
+    enable.run(["--agent=codex", "--user"])
     git("checkout", "-q", "-b", "other", cwd=tmp_path / "claudes")
     assert not (tmp_path / "claudes/.codex").exists()
     disable.run([])
@@ -139,3 +140,63 @@ def test_by_hand_the_same_is_done_and_said(
         "wrote the hooks of codex",
         "gitcp is enabled here already: nothing to do",
     ]
+
+
+def findings(capsys: pytest.CaptureFixture[str], kind: str) -> list[tuple[str, str]]:
+    """(reason, remedy) of what status finds of a kind."""
+    capsys.readouterr()
+    status.run(["--json"])
+    about = json.loads(capsys.readouterr().out.splitlines()[0])
+    return [(one["reason"], one["remedy"]) for one in about["findings"] if one["kind"] == kind]
+
+
+def test_enable_writes_into_the_worktrees_that_are_there_and_git_removes_them(
+    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(tmp_path / "before")
+    enable.run(OTHERS)
+    for path in (".claude/settings.local.json", ".codex/hooks.json"):
+        assert commands(tmp_path / "before" / path)
+    assert git("status", "--porcelain", cwd=tmp_path / "before") == ""
+    git("worktree", "remove", str(tmp_path / "before"))
+    assert findings(capsys, "worktree") == []
+
+
+def test_a_worktree_that_was_made_without_hooks_is_named_in_the_main_one(
+    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    enable.run(["--agent=claude-code", "--agent=codex"])
+    argv = ["git", "-c", "core.hooksPath=/dev/null", "worktree", "add", "-q"]
+    subprocess.run([*argv, str(tmp_path / "bare")], check=True)
+    reason = f"'{tmp_path / 'bare'}' has no hooks of claude-code, codex"
+    assert findings(capsys, "worktree") == [(reason, "gitcp enable")]
+    enable.run([])
+    assert findings(capsys, "worktree") == []
+    assert commands(tmp_path / "bare" / ".codex/hooks.json")
+
+
+def test_each_worktree_says_whether_hooks_have_run_in_it(
+    repo: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program = tmp_path / "bin" / "2.1.200"
+    write(program, "#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "bin" / "claude").symlink_to(program)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    enable.run(["--agent=claude-code"])
+    add(tmp_path / "linked")
+    silent = "the hooks of claude-code (2.1.200) have not run in this worktree yet"
+    for top, other in ((repo, tmp_path / "linked"), (tmp_path / "linked", repo)):
+        monkeypatch.chdir(top)
+        assert findings(capsys, "silent-agent") == [(silent, "start it here once")]
+        given = {"session_id": f"in-{top.name}", "cwd": str(top), "prompt": "go"}
+        for command in commands(Path(".claude/settings.local.json")):
+            if command.endswith(" claude-code UserPromptSubmit"):
+                subprocess.run(["sh", "-c", command], input=json.dumps(given), text=True)
+        assert findings(capsys, "silent-agent") == []
+        if other != repo:
+            monkeypatch.chdir(other)
+            assert findings(capsys, "silent-agent") == [(silent, "start it here once")]

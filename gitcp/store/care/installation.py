@@ -13,7 +13,7 @@ from shutil import which
 
 from gitcp import files, object_lists
 from gitcp.agents import get_client, list_names
-from gitcp.agents.install import json_text, own_files, settings
+from gitcp.agents.install import enabling, json_text, own_files, settings
 from gitcp.core import installation
 from gitcp.core.findings import WARNING, make_finding
 from gitcp.errors import InputError
@@ -21,6 +21,7 @@ from gitcp.files import Damaged
 from gitcp.git import decode_name
 from gitcp.store import hook_warnings
 from gitcp.store.care.case import Row
+from gitcp.store.session import is_home
 from gitcp.store.setup import adapters, configured_hooks, git_hooks, install, lfs, takeover
 from gitcp.store.setup.install import find_main_worktree
 
@@ -279,7 +280,8 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
     if not names:
         why = "no agent is recorded: none has hooks of gitcp"
         yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
-    called = {str(state.get("agent_type")) for state in case.states}
+    here = [state for state in case.states if is_home(repo, state)]
+    called = {str(state.get("agent_type")) for state in here}
     for name in [name for name in names if name in list_names()]:  # adapters check their own
         client = get_client(name)
         texts = {} if client.FORM in own_files.FORMS else _read_settings(repo, client)
@@ -291,14 +293,42 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
         yield from _find_entires(repo, client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
-        if not os.path.exists(repo.join_shared("heard", name)) and client.AGENT_TYPE not in called:
-            hint = (
-                f"start it here; it {client.TRUST_NOTE}"
-                if client.TRUST_NOTE
-                else "start it here once"
-            )
-            reason = f"the hooks of {name} have not run yet"
-            yield make_finding("silent-agent", name, reason, remedy=hint)
+        if not os.path.exists(repo.join_own("heard", name)) and client.AGENT_TYPE not in called:
+            yield _describe_silence(repo, client)
+    if not repo.worktree_id:
+        yield from _find_bare_worktrees(repo)
+
+
+def _describe_silence(repo: Repo, client: Client) -> Finding:
+    """The finding that a client has not run its hooks in this worktree."""
+    version = enabling.find_version(client.PROGRAM)
+    who = f"{client.NAME} ({version})" if version else client.NAME
+    where = " in this worktree" if install.list_other_worktrees(repo) else ""
+    hint = "start it here once"
+    if client.TRUST_NOTE:
+        hint = f"start it here; it {client.TRUST_NOTE}"
+    reason = f"the hooks of {who} have not run{where} yet"
+    return make_finding("silent-agent", client.NAME, reason, remedy=hint)
+
+
+def _find_bare_worktrees(repo: Repo) -> Iterator[Finding]:
+    """Report other worktrees that lack what enable wrote here for some client, as those do that
+    were made without git's hooks."""
+    names = install.list_local_agents(takeover.load_manifest(repo))
+    home = os.path.expanduser("~")
+    for top in install.list_other_worktrees(repo):
+        lacking = []
+        for client in map(get_client, names):
+            paths = client.list_settings_paths(home, top).values()
+            texts = [files.peek(path) for path in paths]
+            if not any(
+                b"gitcp" in text or os.path.isdir(path)
+                for path, text in zip(paths, texts, strict=True)
+            ):
+                lacking.append(client.NAME)
+        if lacking:
+            reason = f"'{top}' has no hooks of {', '.join(lacking)}"
+            yield make_finding("worktree", top, reason, remedy="gitcp enable")
 
 
 def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
@@ -351,10 +381,11 @@ def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
     """path -> text of each settings file that a client reads in this worktree."""
     home = os.path.expanduser("~")
     paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
+    read = list(paths.values())
     if "local" in paths:
         main = find_main_worktree(repo).worktree
-        paths["local"] = client.list_settings_paths(home, main)["local"]
-    return {path: decode_name(files.peek(path)) for path in paths.values()}
+        read.append(client.list_settings_paths(home, main)["local"])
+    return {path: decode_name(files.peek(path)) for path in read}
 
 
 def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
@@ -413,7 +444,8 @@ CLIENT_CHECKS: Checks = {
         Row("no-hooks", WARNING, "an agent is told to run no hooks"),
         Row("own-hook", WARNING, "a hook of the person is where an agent looks for gitcp's"),
         Row("subdirectory", WARNING, "an agent does not read its settings from here"),
-        Row("silent-agent", WARNING, "the hooks of an agent have not run yet"),
+        Row("silent-agent", WARNING, "the hooks of an agent have not run here yet"),
+        Row("worktree", WARNING, "a worktree has no hooks of an agent", *_MENDED),
         ENTIRE,
         PROGRAM,
     ),

@@ -723,7 +723,7 @@ def carry_out_plan(repo: Repo, plan: Plan) -> str:
 def notice_unrecorded(repo: Repo, *, tells: bool = True) -> str:
     """What a person is to be told of conversations that were not recorded, each once; '' for
     nothing.  With gitcp.import=auto they are imported first.  tells: whether somebody reads it."""
-    found = unrecorded.look(repo).list_unrecorded()
+    found = unrecorded.read_current(repo).list_unrecorded()
     if is_automatic(repo):
         done = import_unrecorded(repo, found)
         return done if tells else ""

@@ -111,7 +111,7 @@ class Credit:
         self.paths = edits.credit_paths(changes, other_parents)
         if replaced:
             _leave_silent(repo, self.paths, replaced)
-        if os.path.exists(repo.join_shared(unheard.FLAG)) or unheard.is_look_due(repo):
+        if os.path.exists(repo.join_shared(unheard.FLAG)):
             from gitcp.store.unheard import unrecorded
 
             unrecorded.credit_nobody(repo, commit, self.paths)

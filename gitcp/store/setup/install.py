@@ -87,6 +87,10 @@ def install(repo: Repo, options: Options) -> Installed:
         if options.worktree:
             _settle_worktree(repo, record)
         done = [] if options.worktree else _prepare(repo, record)
+    if not options.worktree and options.scope == "local":
+        elsewhere = _install_elsewhere(repo)
+        written += elsewhere.writes
+        notes += elsewhere.notes
     return Installed(written, [*moved, *done], notes)
 
 
@@ -304,18 +308,61 @@ def plan_clients(
 
 
 def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[Write]:
-    """Plan the settings in a new linked worktree, of the clients that look only there and that
-    enable set up in another worktree of this clone."""
-    names = {str(e["agent"]) for e in record.entries if record.get_worktree(e) and e.get("agent")}
+    """Plan the settings in another worktree, of the clients that enable set up for this clone in
+    the main one or elsewhere.  Some look only there, others do in some versions."""
     surroundings = _make_surroundings(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
     writes: list[Write] = []
-    for client in map(agents.get_client, sorted(names)):
-        writes += enabling.plan_client(client, "local", home, top, surroundings, False)[0]
+    for client in map(agents.get_client, list_local_agents(record)):
+        for write in enabling.plan_client(client, "local", home, top, surroundings, False)[0]:
+            write["worktree"] = os.path.realpath(top)
+            writes.append(write)
     if any(entry["kind"] == ENTIRE_SWITCH for entry in record.entries):
         writes += takeover.plan_switch(repo)[0]
     hidden = git_hooks.list_addable(repo, [write["path"] for write in writes])
     return [*([git_hooks.plan_exclude(repo, hidden)] if hidden else []), *writes]
+
+
+def list_local_agents(record: Manifest) -> list[str]:
+    """The agents whose settings enable wrote for this clone alone, sorted."""
+    names = set()
+    for entry in record.entries:
+        name = entry.get("agent")
+        if name not in agents.CLIENTS:
+            continue
+        local = agents.get_client(name).SETTINGS.get("local")
+        if record.get_worktree(entry) or (local and entry["path"].endswith(f"/{local}")):
+            names.add(name)
+    return sorted(names)
+
+
+def list_other_worktrees(repo: Repo) -> list[str]:
+    """The tops of the repository's other worktrees that are there."""
+    tops = []
+    main = os.path.dirname(repo.common)
+    if repo.worktree_id and repo.common == os.path.join(main, ".git"):
+        tops.append(main)
+    folder = os.path.join(repo.common, "worktrees")
+    for name in agents.list_folders(folder):
+        link = decode_name(files.peek(os.path.join(folder, name, "gitdir"))).rstrip("\n")
+        top = os.path.dirname(os.path.join(folder, name, link))
+        if name != repo.worktree_id and link and os.path.isdir(top):
+            tops.append(os.path.normpath(top))
+    return tops
+
+
+def _install_elsewhere(repo: Repo) -> Installed:
+    """Install in the repository's other worktrees what their clients look for there."""
+    installed = Installed([], [], [])
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    for top in list_other_worktrees(repo):
+        try:
+            there = install(Repo.find(top, outside), Options(worktree=True))
+        except (Error, OSError) as e:
+            installed.notes.append(f"'{top}' is left out: {format_error(e)}")
+        else:
+            installed.writes.extend(there.writes)
+    return installed
 
 
 def _make_surroundings(repo: Repo, baked: tuple[str, str]) -> Surroundings:
