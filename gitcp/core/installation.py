@@ -169,7 +169,8 @@ def quote_path(path: str) -> str:
 
 # Read an existing git hook: who wrote it, what it calls, and gitcp's part of it.
 ENTIRE_BACKUP = ".pre-entire"
-OWN = "/"  # stands for the suffix of the file that husky's hook calls
+OWN = "/"  # stands for the suffix of the file elsewhere that husky's hook calls, or another's
+_OWN_FOLDER = (".git/", "git-dir", "git-common-dir", "GIT_DIR", "GIT_COMMON_DIR")
 _LEGACY = ".legacy"  # pre-commit's
 _ENTIRE_MARKER = "# Entire CLI hooks"
 # A hook as git-lfs writes it, in any of its versions.
@@ -258,6 +259,12 @@ def choose_suffix(hook: str, text: str) -> str:
     return _LEGACY if TOOLS[0] in text and hook != "post-rewrite" else ""
 
 
+def passes_on(text: str) -> bool:
+    """Whether a hook outside of a repository calls that in the repository's own `hooks`."""
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return "/hooks/" in code and not is_ours(text) and any(word in code for word in _OWN_FOLDER)
+
+
 def is_called(hook: str, text: str, suffix: str) -> bool:
     """Whether a tool's hook calls the file beside it with that suffix."""
     return suffix != "" and (hook + suffix in text or (suffix == _LEGACY and TOOLS[0] in text))
@@ -267,7 +274,7 @@ def is_ours_called(hook: str, text: str, beside: dict[str, str]) -> bool:
     """Whether a hook runs gitcp: by gitcp's script, one that calls it, or an added line.
 
     beside: suffix -> text of the files in the hooks directory with the hook's name and a suffix;
-    under OWN the file that husky's hook calls.
+    under OWN the file elsewhere that the hook calls.
     """
     called = [suffix for suffix in beside if suffix and hook + suffix in text]
     texts = [text, *(beside.get(s, "") for s in [*called, choose_suffix(hook, text), OWN])]

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, doctor, enable
+from gitcp.cmd import disable, doctor, enable, status
 from gitcp.core import installation
 from tests.setup import hook_tools
 from tests.setup.hook_tools import Tool
+from tests.support import gits
 from tests.support.installed import write
 
 pytestmark = pytest.mark.skipif(not shutil.which("git-lfs"), reason="git-lfs is not installed")
@@ -38,6 +39,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text(PERSON + FILTERS)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(path))
     monkeypatch.delenv("GIT_TEMPLATE_DIR", raising=False)
+    monkeypatch.setenv("PATH", gits.find_older())
     return path
 
 
@@ -150,6 +152,36 @@ def test_a_colleague_gets_the_objects_in_every_order(repo: Path, forge: Path, or
     assert is_sent(forge)
     if "own" in order:
         assert (repo / ".git/own-pre-push").read_text().count("refs/heads/main") == 1
+
+
+@pytest.mark.parametrize("order", ["us track", "track us", "us track us", "us track out"])
+def test_where_git_runs_configured_hooks_both_have_their_places(
+    repo: Path, forge: Path, order: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("PATH", gits.find_newer())
+    carry_out(repo, order)
+    send()
+    assert is_sent(forge)
+    capsys.readouterr()
+    status.run([])
+    assert "gitcp enable" not in capsys.readouterr().out or order.endswith("out")
+    text = (repo / ".git/hooks/pre-push").read_text()
+    assert installation.find_tool(text) == installation.LFS
+
+
+def test_where_files_of_ours_stand_and_git_runs_configured_hooks_it_is_run_once(
+    repo: Path, forge: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out(repo, "us track")
+    monkeypatch.setenv("PATH", gits.find_newer())
+    enable_here(repo)
+    Path("x.bin").write_bytes(BYTES + b"x.bin")
+    call("add", "-A")
+    call("commit", "-q", "-m", "x")
+    trace = call("push", "origin", "HEAD:main", GIT_TRACE="1")
+    assert trace.count("exec: git-lfs pre-push") == 1
+    assert is_sent(forge)
 
 
 def test_what_was_committed_before_gitcp_went_is_sent_after_it(repo: Path, forge: Path) -> None:

@@ -125,7 +125,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         reason = f"git runs no hooks here: '{where}' is not a directory"
         yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
-    hooks = {hook: git_hooks.read_texts(where, hook) for hook in installation.HOOKS}
+    hooks = {hook: git_hooks.read_texts(repo, where, hook) for hook in installation.HOOKS}
     if missing:
         tools = {installation.find_tool(hooks[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
@@ -149,6 +149,18 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         yield from find_in_program(where, program, "git's hooks start")
 
 
+def find_on_branches(repo: Repo) -> Iterator[Finding]:
+    """Check the hooks of other branches than this one, for which git's configuration names another
+    directory."""
+    if not repo.has_git:
+        return
+    for branches, folder in git_hooks.list_on_branches(repo):
+        if missing := git_hooks.list_missing(repo, folder):
+            reason = f"on {branches} git runs '{folder}', where {', '.join(missing)} call no gitcp"
+            remedy = "run 'gitcp enable' there, too"
+            yield make_finding("git-hook", folder, reason, remedy=remedy)
+
+
 def find_in_lfs(repo: Repo) -> Iterator[Finding]:
     """Report what keeps Git LFS from sending its objects."""
     if repo.has_git and repo.top:
@@ -167,7 +179,7 @@ def find_old_hooks(repo: Repo) -> Iterator[Finding]:
         for hook in installation.WRITTEN
         if any(
             git_hooks.is_former(hook, text, records)
-            for text in git_hooks.read_texts(where, hook).values()
+            for text in git_hooks.read_texts(repo, where, hook).values()
         )
     ]
     if old:
@@ -251,6 +263,9 @@ CHECKS: Checks = {
         Row("kept-hook", WARNING, "a hook that was moved aside is not called any more"),
         ENTIRE,
         PROGRAM,
+    ),
+    make_check(find_on_branches): (
+        Row("git-hook", WARNING, "git does not run a hook of gitcp on some branches"),
     ),
     make_check(find_in_lfs): (
         Row("lfs", WARNING, "a push sends no object of Git LFS"),

@@ -17,7 +17,7 @@ from gitcp.store.snapshot import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Iterator
 
     from gitcp.core.installation import Chain, Write
     from gitcp.repo import Repo
@@ -29,6 +29,8 @@ _UNTIL_HUSKY = (
     "'{0}/{1}' calls gitcp until husky writes it again: '{1}' above it is yours; "
     "'gitcp enable --force' adds a line to that"
 )
+_ON_BRANCH = "includeif.onbranch:"
+_HOOKS_PATH = "core.hooksPath"
 FORGOTTEN = "was moved aside, and the hook that called it was replaced by another tool"
 _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces it)"
 
@@ -42,7 +44,7 @@ def find_folder(repo: Repo) -> str:
 def list_missing(repo: Repo, where: str) -> list[str]:
     """The hooks of gitcp that git does not run, be they configured or in its directory of hooks,
     where."""
-    missing = [hook for hook in installation.HOOKS if not _is_ours_called(where, hook)]
+    missing = [hook for hook in installation.HOOKS if not _is_ours_called(repo, where, hook)]
     if not missing:
         return []
     configured = configured_hooks.list_running(repo)
@@ -51,29 +53,77 @@ def list_missing(repo: Repo, where: str) -> list[str]:
 
 def _has_to_be_last(where: str, hook: str) -> bool:
     """Whether a script in the directory is run after the configured hook though ours should be the
-    last: a pre-push may refuse the push, and then nothing is sent."""
-    return hook == "pre-push" and os.access(os.path.join(where, hook), os.X_OK)
+    last: a pre-push may refuse the push, and then nothing is sent.  Git LFS writes its own by
+    itself, and refuses only what it cannot send: that may stay as it is."""
+    path = os.path.join(where, hook)
+    if hook != "pre-push" or not os.access(path, os.X_OK):
+        return False
+    return installation.find_tool(_read_text(path)) != installation.LFS
 
 
-def _is_ours_called(where: str, hook: str) -> bool:
+def _is_ours_called(repo: Repo, where: str, hook: str) -> bool:
     if not os.access(os.path.join(where, hook), os.X_OK):
         return False
-    texts = read_texts(where, hook)
+    texts = read_texts(repo, where, hook)
     return installation.is_ours_called(hook, texts[""], texts)
 
 
-def read_texts(where: str, hook: str) -> dict[str, str]:
-    """suffix -> text of the files of a hook; OWN -> that of the file that husky's hook calls."""
+def read_texts(repo: Repo, where: str, hook: str) -> dict[str, str]:
+    """suffix -> text of the files of a hook; OWN -> that of the file elsewhere that it calls:
+    husky's calls one above its directory, those of core.hooksPath may call the repository's own."""
     texts = read_hook(where, hook).texts
+    called = ""
     if is_huskys(where) and installation.find_tool(texts[""]) == "husky":
-        called = files.peek(os.path.join(os.path.dirname(where), hook))
-        return {**texts, installation.OWN: decode_name(called)} if called else texts
-    return texts
+        called = os.path.join(os.path.dirname(where), hook)
+    elif _passes_on(repo, where, texts[""]):
+        called = os.path.join(_join_own(repo), hook)
+    text = decode_name(files.peek(called) or b"") if called else ""
+    return {**texts, installation.OWN: text} if text else texts
 
 
-def _has_ours(where: str, hook: str) -> bool:
+def _join_own(repo: Repo) -> str:
+    """The directory of hooks that git uses without core.hooksPath."""
+    return os.path.join(repo.common, "hooks")
+
+
+def _passes_on(repo: Repo, where: str, text: str) -> bool:
+    """Whether a hook of this text in this directory calls that of the repository's own one."""
+    is_own = os.path.realpath(where) == os.path.realpath(_join_own(repo))
+    return not is_own and installation.passes_on(text)
+
+
+def list_on_branches(repo: Repo) -> list[tuple[str, str]]:
+    """(which branches, the directory where git looks for hooks on them) for those that are not
+    as the current one, by the files that `includeIf "onbranch:<pattern>"` names."""
+    if not any(key.startswith(_ON_BRANCH) for key in repo.config.list_keys("includeif.", ".path")):
+        return []
+    here = find_folder(repo)
+    found: list[tuple[str, str]] = []
+    for pattern, path in _list_branch_files(repo):
+        answer = repo.git.run("config", "--file", path, "--path", _HOOKS_PATH, ok=(0, 1))[1]
+        name = decode_name(answer).rstrip("\n")
+        folder = os.path.normpath(os.path.join(repo.worktree, name))
+        if name and folder == here:
+            if len(repo.config.get_all(_HOOKS_PATH.lower())) == 1:
+                found.append(("other branches", _join_own(repo)))
+        elif name:
+            found.append((f"branches '{pattern}'", folder))
+    return found
+
+
+def _list_branch_files(repo: Repo) -> Iterator[tuple[str, str]]:
+    """(pattern of branches, the file of configuration that git includes on them)."""
+    listed = repo.git.run("config", "-z", "--show-origin", "--get-regexp", f"^{_ON_BRANCH}")[1]
+    fields = [decode_name(field) for field in listed.split(b"\0")]
+    for origin, entry in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = entry.partition("\n")
+        near = os.path.dirname(os.path.join(repo.worktree, origin.removeprefix("file:")))
+        yield key[len(_ON_BRANCH) : -len(".path")], os.path.join(near, os.path.expanduser(value))
+
+
+def _has_ours(repo: Repo, where: str, hook: str) -> bool:
     """Whether gitcp's script is among the files of a hook."""
-    return any(installation.is_ours(text) for text in read_texts(where, hook).values())
+    return any(installation.is_ours(text) for text in read_texts(repo, where, hook).values())
 
 
 def is_huskys(where: str) -> bool:
@@ -90,17 +140,21 @@ def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bo
     where = find_folder(repo)
     hooks = list(installation.HOOKS)
     if configured_hooks.are_supported():
-        hooks = [hook for hook in hooks if _has_ours(where, hook) or _has_to_be_last(where, hook)]
+        hooks = [
+            hook for hook in hooks if _has_ours(repo, where, hook) or _has_to_be_last(where, hook)
+        ]
         if not hooks:
             return [], []
     if os.path.lexists(where) and not os.path.isdir(where):
         return [], [f"git runs no hooks here: '{where}' is not a directory"]
     planner = _Planner(repo, where, record, program, force)
+    own = _Planner(repo, _join_own(repo), record, program, force)
     for hook in hooks:
-        planner.plan_hook(hook)
+        is_passed_on = _passes_on(repo, where, read_hook(where, hook).texts[""])
+        (own if is_passed_on and not force else planner).plan_hook(hook)
     if "post-commit" in hooks:  # else Git LFS finds its own places free
         planner.plan_lfs_hook()
-    writes, notes = planner.writes, planner.notes
+    writes, notes = planner.writes + own.writes, planner.notes + own.notes
     if planner.refused:
         outside = len(planner.closed) == len(installation.WRITTEN)
         notes.append(_format_refusal(where, outside, planner.refused))

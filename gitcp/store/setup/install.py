@@ -535,7 +535,7 @@ def _plan_hooks(template: str, baked: tuple[str, str]) -> Iterator[Write]:
     for hook in installation.WRITTEN:
         path = os.path.join(template, "hooks", hook)
         data = installation.build_script(hook, *baked).encode("utf-8", "surrogateescape")
-        if git_hooks.read_texts(os.path.dirname(path), hook)[""].encode() != data:
+        if git_hooks.read_hook(os.path.dirname(path), hook).texts[""].encode() != data:
             note = f"wrote '{path}', for new repositories"
             yield {"path": path, "kind": "hook", "data": data, "note": note, "user": True}
 

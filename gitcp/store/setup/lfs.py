@@ -79,7 +79,7 @@ def find_missing(repo: Repo) -> tuple[str, str]:
     if not find_program():
         return "Git LFS is at work here, and 'git-lfs' is not found", "install it"
     where = git_hooks.find_folder(repo)
-    texts = git_hooks.read_texts(where, "pre-push")
+    texts = git_hooks.read_texts(repo, where, "pre-push")
     if not texts[""] or installation.is_ours_called("pre-push", texts[""], texts):
         return "", ""  # without a hook it writes its own
     if any("git lfs" in text or "git-lfs" in text for text in texts.values()):
