@@ -25,7 +25,7 @@ from zlib import crc32
 from gitcp import git, memory
 from gitcp.core.formats import find_fault
 from gitcp.core.json import loads
-from gitcp.errors import Busy, Error, hide_passwords
+from gitcp.errors import Busy, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -448,11 +448,6 @@ def remove_private(repo: Location, path: str) -> None:
         if not os.path.isdir(path) or os.path.islink(path):
             raise
         move_aside(repo.common, path)
-
-
-def escape_remote(remote: str) -> str:
-    """The name of a file about a remote; remote: its name or URL, whose password is left out."""
-    return hide_passwords(remote).replace("%", "%25").replace("/", "%2F")[-200:]
 
 
 def read_words(path: str, fits: Callable[[object], bool]) -> list[str]:

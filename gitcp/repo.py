@@ -54,6 +54,11 @@ class Repo(Location):
         self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self._has_jj: dict[str, bool] = {}  # directory -> whether it has a `.jj`
 
+    def read_config_again(self) -> None:
+        """Read the configuration anew when it is next needed, after a change of it."""
+        self._answers = None
+        self.config = Config(self._read_config)
+
     def _read_config(self) -> Values:
         values = self._answers.read_config() if self._answers else ask_config(self.git)
         METHOD["core.fsyncmethod"] = values.get("core.fsyncmethod", [""])[-1]

@@ -10,14 +10,14 @@ from importlib.util import find_spec
 from gitcp import agents, console
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.core.spans import count_noun
-from gitcp.errors import OK, Error, UsageError, hide_passwords
+from gitcp.errors import OK, Error, UsageError
 from gitcp.render import completion
 from gitcp.repo import Repo
 from gitcp.store.care import installation
 from gitcp.store.imports import imports
 from gitcp.store.setup import adapters, configured_hooks, install, takeover
+from gitcp.store.share import places
 from gitcp.store.show import reports
-from gitcp.store.v1 import checkpoint_list
 from gitcp.terminal import cli, picker
 
 TYPE_CHECKING = False
@@ -88,30 +88,52 @@ def run(argv: Sequence[str]) -> int:
         raise UsageError(f"unknown argument: '{name}'; agents need --agent, directories --global")
     options = _read_options(args)
     if not args.dry_run:
-        repo = _find_usable(Repo.find(init=""))
-        options.destination = _choose_destination(repo, args)
-        writes, done, notes = install.install(repo, options)
-        if args.json:
-            return _write_files(writes, notes, done=True)
-        _say(repo, [*_format_summary(writes, args.verbose), *done], notes)
-        if writes and not args.worktree:
-            home = os.path.expanduser("~")
-            kept = imports.count_conversations(repo, home)
-            cli.show(_describe_sending(repo), *imports.describe_counts(repo, home, kept))
-            if sys.stdout.isatty():
-                shell = os.path.basename(os.environ.get("SHELL", ""))
-                if shell in completion.STARTS:
-                    command, file = completion.STARTS[shell]
-                    cli.show(f"'{command}' in {file} completes commands")
-            print("'gitcp status' shows what is recorded from now on")
-        return OK
+        return _enable(args, options)
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
+        agreed: list[str] = []
+        if options.destination in places.list_remotes(repo):
+            there = places.find_places(repo, options.destination)
+            agreed = [f"would agree to send checkpoints to '{place.url}'" for place in there]
+            options.destination = ""
         writes, notes = install.plan_install(repo, options, takeover.load_manifest(repo))
         if args.json:
             return _write_files(writes, notes, done=False)
-        _say(repo, [_announce(write["note"]) for write in writes], notes)
+        _say(repo, [*(_announce(write["note"]) for write in writes), *agreed], notes)
     return OK
+
+
+def _enable(args: Namespace, options: Options) -> int:
+    """Install the hooks here, and say what is recorded and sent from now on."""
+    repo = _find_usable(Repo.find(init=""))
+    destination = _choose_destination(repo, args)
+    is_remote = destination in places.list_remotes(repo)
+    options.destination = "" if is_remote else destination
+    writes, done, notes = install.install(repo, options)
+    notes = [*notes, *_agree(repo, destination)]
+    if args.json:
+        return _write_files(writes, notes, done=True)
+    _say(repo, [*_format_summary(writes, args.verbose), *done], notes)
+    if args.worktree:
+        return OK
+    if writes:
+        _say_next(repo)
+    if writes or places.list_agreed(repo):
+        cli.show_whole(*places.describe_sending(repo))
+    return OK
+
+
+def _say_next(repo: Repo) -> None:
+    """Say what the person can do after an installation."""
+    home = os.path.expanduser("~")
+    kept = imports.count_conversations(repo, home)
+    cli.show(*imports.describe_counts(repo, home, kept))
+    if sys.stdout.isatty():
+        shell = os.path.basename(os.environ.get("SHELL", ""))
+        if shell in completion.STARTS:
+            command, file = completion.STARTS[shell]
+            cli.show(f"'{command}' in {file} completes commands")
+    print("'gitcp status' shows what is recorded from now on")
 
 
 def _write_files(writes: Sequence[Write], notes: Sequence[str], *, done: bool) -> int:
@@ -179,14 +201,14 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
     """The new destination of checkpoints, "" for no change: by the options, or by a question at the
     terminal, which is asked once.  Raises Error for what is neither a remote nor a URL."""
     if args.checkpoints:
-        return checkpoint_list.check_destination(repo, args.checkpoints)
+        return places.check_destination(repo, args.checkpoints)
     proposed, file = takeover.find_proposal(repo)
-    settled = bool(checkpoint_list.read_destination(repo))
+    settled = places.is_settled(repo)
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not (args.worktree or args.json)
     if not asks or (settled and not proposed):
         return ""
-    usual = checkpoint_list.find_usual_remote(repo)
-    choices = [("as now", "")] if settled else [("only here", checkpoint_list.NONE)]
+    usual = places.find_usual_remote(repo)
+    choices = [("as now", "")] if settled else [("only here", places.NONE)]
     choices += [("in another repository", "?")]
     choices += [(f"with the code, to '{usual}'", usual)] if usual and not settled else []
     choices += [(f"to '{proposed}', as '{file}' proposes", proposed)] if proposed else []
@@ -196,8 +218,19 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
         takeover.answer_proposal(repo, proposed)
     if chosen == "?":
         url = cli.ask_line("its URL: ", lower=False)
-        return checkpoint_list.check_destination(repo, url) if url else ""
+        return places.check_destination(repo, url) if url else ""
     return chosen
+
+
+def _agree(repo: Repo, destination: str) -> list[str]:
+    """Agree to the places of what the person chose, or to what is configured by a remote's name;
+    return what is to be said."""
+    repo.read_config_again()  # which the installation has changed
+    if destination in ("", places.NONE):
+        settled = places.settle(repo)
+        return [settled] if settled else []
+    places.agree(repo, [place.url for place in places.find_places(repo, destination)])
+    return []
 
 
 def _find_usable(repo: Repo) -> Repo:
@@ -244,14 +277,6 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
 
 def _name_hook(write: Write) -> str:
     return os.path.basename(write["path"]).partition(".")[0]
-
-
-def _describe_sending(repo: Repo) -> str:
-    """Where prompts and transcripts go when the person pushes."""
-    name = checkpoint_list.find_destination(repo)
-    if name:
-        return f"git push sends checkpoints to '{hide_passwords(name)}', too"
-    return "nothing is sent anywhere: 'gitcp push --to <remote>' would send checkpoints"
 
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import sys
 import time
 
+from gitcp import console
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.core.spans import count_noun
-from gitcp.errors import OK, Error, InputError, hide_passwords
+from gitcp.errors import OK, Error, InputError
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.stages.checkpoints import choose_timeout
 from gitcp.store.care import forgetting
 from gitcp.store.care.forgetting import Choice
-from gitcp.store.share import summaries, sync
+from gitcp.store.share import places, summaries, sync
 from gitcp.store.show import commits
-from gitcp.store.v1 import checkpoint_list, conversion
+from gitcp.store.v1 import conversion
 from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
+
+    from gitcp.store.share.places import Place
 
 OPTIONS = (
     [
@@ -50,20 +53,22 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
-    remote = _fetch_destination(repo) if args.remote else ""
+    there = _fetch_destinations(repo) if args.remote else []
     if not (args.yes or _ask_consent()):
         return OK
     moved, counts = forgetting.forget_chosen(repo, choice)
     if args.json:
-        there = {"remote_refs": _forget_there(repo, remote)} if remote else {}
+        more = {"remote_refs": _forget_there(repo, there)} if there else {}
         in_git = forgetting.is_still_in_git(repo, moved)
-        return _write_counts(counts, remote, done=True, in_git=in_git, **there)
+        return _write_counts(counts, there, done=True, in_git=in_git, **more)
     words = _join_counts(counts)
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
-    moved_there = _forget_there(repo, remote) if remote else 0
-    if remote:
-        has = "does not have it any more" if moved_there else "has nothing of it"
-        print(f"'{hide_passwords(remote)}' {has}")
+    moved_there = 0
+    for place in there:
+        count = _forget_there(repo, [place])
+        moved_there += count
+        has = "does not have it any more" if count else "has nothing of it"
+        print(f"'{place.label}' {has}")
     if forgetting.is_still_in_git(repo, moved):
         print("git still has it in packs of its own: 'git gc --prune=now' removes it")
     if counts["checkpoint part"] or moved_there:
@@ -74,20 +79,21 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
 def _show_counts(repo: Repo, args: Namespace, choice: Choice) -> int:
     counts = forgetting.count_chosen(repo, choice)
     if args.json:
-        remote = checkpoint_list.need_destination(repo) if args.remote else ""
-        return _write_counts(counts, remote, done=False)
+        there = _need_destinations(repo) if args.remote else []
+        return _write_counts(counts, there, done=False)
     words = _join_counts(counts)
     print(f"would forget: {words}" if words else "there is nothing to forget here")
     if args.remote:
-        label = hide_passwords(checkpoint_list.need_destination(repo))
-        print(f"would delete the same at '{label}'")
+        labels = ", ".join(f"'{place.label}'" for place in _need_destinations(repo))
+        print(f"would delete the same at {labels}")
     return OK
 
 
-def _write_counts(counts: Mapping[str, int], remote: str, **more: object) -> int:
-    """Write the record of what was forgotten, or would be."""
+def _write_counts(counts: Mapping[str, int], there: Sequence[Place], **more: object) -> int:
+    """Write the record of what was forgotten, or would be, also there."""
     sums = {f"{what.replace(' ', '_')}s": count for what, count in counts.items()}
-    record = {"type": "forgotten", **sums, "remote": hide_passwords(remote), **more}
+    remote = ", ".join(place.label for place in there)
+    record = {"type": "forgotten", **sums, "remote": remote, **more}
     return cli.write_records([record])
 
 
@@ -123,18 +129,30 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
     return Choice(session=name) if kind == "session" else Choice(checkpoint=name)
 
 
-def _fetch_destination(repo: Repo) -> str:
-    """Fetch the destination's store, and return its name.  Raises Error without a destination."""
-    name = checkpoint_list.need_destination(repo)
-    with Objects(repo):
-        sync.fetch_store(repo, name, choose_timeout(repo), to_forget=True)
-    return name
+def _need_destinations(repo: Repo) -> list[Place]:
+    """The places that were agreed to; raises Error without one."""
+    if settled := places.settle(repo):
+        console.tell(settled)
+    return places.need_destinations(repo)
 
 
-def _forget_there(repo: Repo, name: str) -> int:
-    """Delete at the destination what was forgotten here; return the number of refs that moved."""
-    count, left = sync.forget_there(repo, name, choose_timeout(repo))
-    if left:
-        raise Error(f"'{name}' has changed meanwhile: {' '.join(left)}; run this again")
-    sync.note_success(repo, name)
-    return count
+def _fetch_destinations(repo: Repo) -> list[Place]:
+    """Fetch the store of each place, and return them.  Raises Error without one."""
+    there = _need_destinations(repo)
+    for place in there:
+        with Objects(repo):
+            sync.fetch_store(repo, place, choose_timeout(repo), to_forget=True)
+    return there
+
+
+def _forget_there(repo: Repo, there: Sequence[Place]) -> int:
+    """Delete in each place what was forgotten here; return the number of refs that moved."""
+    total = 0
+    for place in there:
+        count, left = sync.forget_there(repo, place, choose_timeout(repo))
+        if left:
+            moved = " ".join(left)
+            raise Error(f"'{place.label}' has changed meanwhile: {moved}; run this again")
+        sync.note_success(repo, place)
+        total += count
+    return total

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from itertools import islice
 from shutil import get_terminal_size
 
-from gitcp import term
+from gitcp import console, term
 from gitcp.cmd import log
 from gitcp.commands import JSON, make_flag
 from gitcp.errors import OK, Error, GitError, UsageError
@@ -18,6 +19,7 @@ from gitcp.repo import Repo
 from gitcp.store.care import table
 from gitcp.store.imports import imports
 from gitcp.store.setup import guard_files
+from gitcp.store.share import places
 from gitcp.store.show import commits
 from gitcp.terminal import cli
 
@@ -46,6 +48,10 @@ def run(argv: Sequence[str]) -> int:
     log.look_at_head(repo)
     guard_files.write_configured(repo)
     imports.import_silently(repo)
+    with suppress(Error):  # a repository that can only be read
+        settled = places.settle(repo)
+        if settled:
+            console.tell(settled)
     if args.watch:
         return _watch_status(repo, args.verbose)
     try:

@@ -202,7 +202,13 @@ KEYS: dict[str, Key] = {
     "gitcp.remote": {
         "kind": "text",
         "default": "",
-        "meaning": "where the permanent store is sent: a remote, a URL or none",
+        "meaning": "a URL that gets the permanent store at each push, or none: it stays here",
+    },
+    "gitcp.place": {
+        "kind": "text",
+        "default": "",
+        "many": True,
+        "meaning": "a URL, as git resolves it, to which a push also sends the permanent store",
     },
     "gitcp.store": {
         "kind": "word",

@@ -25,3 +25,24 @@ def clean_url(url: str) -> str:
     if secret and start.lower().rpartition("::")[2] in _SSH:
         user = secret.partition(":")[0] + "@"
     return f"{start}://{user}{host}{rest[length:]}"
+
+
+def name_place(url: str, folder: str) -> str:
+    """The place of a URL as git resolved it: no two places have the same bytes.
+
+    folder: where git runs, against which it reads a relative path.
+    """
+    if url and is_path(url) and not url.startswith("/"):
+        return f"{folder}/{url}"
+    return clean_url(url)
+
+
+def is_path(url: str) -> bool:
+    """Whether git takes a URL as a path here: 'host:path' is none, './host:path' is one."""
+    before, colon, _ = url.partition(":")
+    return not colon or "/" in before
+
+
+def build_file_name(place: str) -> str:
+    """The name of a private file about a place."""
+    return clean_url(place).replace("%", "%25").replace("/", "%2F")[-200:]

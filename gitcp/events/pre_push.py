@@ -1,24 +1,25 @@
-"""A push: what it may carry, and the store is sent with it."""
+"""A push: what it may carry, and the store is sent with it to the places that were agreed to."""
 
 from __future__ import annotations
 
 import os
 
 from gitcp.context import per_record
+from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import session
 from gitcp.store.back import abandoned
+from gitcp.store.share import places, sync
 from gitcp.store.share import remote as share_remote
-from gitcp.store.share import sync
-from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gitcp.core.record_types import Record
+    from gitcp.store.share.places import Place
 
 _UNSEEN = "cannot see whether this is a --dry-run: no checkpoints are sent; 'gitcp push' sends them"
 
@@ -31,7 +32,7 @@ _NOT_LAST = (
 
 @per_record
 def push_checkpoints(record: Record) -> list[Record]:
-    """Send the store at a pre-push event, if the person pushes to its destination."""
+    """Send the store at a pre-push event to the places that were agreed to."""
     return [record, *_push_event(record)] if record.get("event") == "pre-push" else [record]
 
 
@@ -39,29 +40,59 @@ def _push_event(event: Record) -> Iterator[Record]:
     """Judge what git is about to push; then send the refs of the store that are not in it."""
     repo, updates = Repo.find_here(), share_remote.parse_updates(event.get("stdin") or ())
     remote, url = [*(event.get("args") or ()), "", ""][:2]
-    name = checkpoint_list.find_destination(repo)
-    is_destination = bool(name) and checkpoint_list.is_target(repo, name, remote, url)
-    if verdict := share_remote.judge_push(repo, updates, remote, is_destination):
+    settled = places.settle(repo)
+    messages = [f"gitcp: {settled}"] if settled and sync.say_once(repo, settled) else []
+    place = places.name_url(repo, url)
+    agreed = places.list_agreed(repo)
+    is_agreed = place in agreed
+    verdict = share_remote.judge_push(repo, updates, place, is_agreed)
+    if verdict:
         yield verdict
-        if verdict["type"] == "refuse":
-            return
-    if not remote or not repo.config.get_option("gitcp.push"):
+    is_refused = verdict is not None and verdict["type"] == "refuse"
+    is_wanted = bool(remote) and repo.config.get_option("gitcp.push")
+    is_dry_run = _is_dry_run(repo) if is_wanted and not is_refused else True
+    if is_dry_run is None:
+        messages.append(_UNSEEN)
+    if is_dry_run is False:
+        messages += _explain_unsent(repo, remote, place, agreed)
+    if messages:
+        yield {"type": "say", "message": "\n".join(messages)}
+    if is_dry_run is not False:
         return
-    dry_run = _is_dry_run(repo)
-    if dry_run is None:
-        yield {"type": "say", "message": _UNSEEN}
-    if dry_run is not False:
+    if not is_agreed and not places.find_own_url(repo):
         return
-    if line := sync.explain_unsent(repo, name):
-        yield {"type": "say", "message": line}
-    if is_destination or checkpoint_list.is_address(repo, name):
-        if later := _find_later_script(repo):
-            yield {"type": "say", "message": _NOT_LAST.format(later)}
-            return
-        share_abandoned(repo)
-        pushed = frozenset(ref for _, _, ref in updates) if is_destination else frozenset()
-        seconds = int(repo.config.get_option("gitcp.push-timeout"))
-        sync.send_store(repo, name, seconds, pushed)
+    if later := _find_later_script(repo):
+        yield {"type": "say", "message": _NOT_LAST.format(later)}
+        return
+    faults: list[str] = []
+    if is_agreed:
+        leave = frozenset(update.remote for update in updates)
+        faults += _send(repo, lambda: places.find_place(repo, remote, url), leave)
+    if places.find_own_url(repo):
+        faults += _send(repo, lambda: places.find_own_place(repo, besides=place), frozenset())
+    if faults:
+        raise Error("; ".join(faults))
+
+
+def _send(repo: Repo, find: Callable[[], Place | None], leave: frozenset[str]) -> list[str]:
+    """Send the store to the place that is found, without the refs in leave; return what went
+    wrong, since another place may follow."""
+    try:
+        place = find()
+        if place:
+            share_abandoned(repo)
+            sync.send_store(repo, place, int(repo.config.get_option("gitcp.push-timeout")), leave)
+    except Error as e:
+        return [str(e)]
+    return []
+
+
+def _explain_unsent(repo: Repo, remote: str, place: str, agreed: list[str]) -> list[str]:
+    """What is to be said of the places of a push that were not agreed to, also of those to which
+    git turns next: without an unsent checkpoint nobody would be asked about them."""
+    there = [place, *(other.url for other in places.find_places(repo, remote))]
+    unagreed = [url for url in dict.fromkeys(there) if url not in agreed]
+    return [line for line in (sync.explain_unsent(repo, remote, url) for url in unagreed) if line]
 
 
 def _find_later_script(repo: Repo) -> str:

@@ -292,24 +292,40 @@ def _draw_entry(entry: Record, owners: Sequence[str]) -> Line:
 
 
 def _draw_store(status: Record) -> Iterator[Line]:
-    """The destination of checkpoints, and the number of those not yet sent."""
-    name, remote = status.get("destination", ""), status.get("remote")
+    """The places that checkpoints go to, and the number of those not yet sent."""
+    name = status.get("destination", "")
+    remote = status.get("remote")
     to = f"'gitcp push --to {remote or '<remote>'}'"
-    if status.get("reachable") and status["unpushed"]:
-        lacks = f"lacks {count_noun(status['unpushed'], 'checkpoint')} ('gitcp push')"
-        line = f"checkpoints go to '{name}', which {lacks}", "yellow"
-    elif status.get("reachable"):
-        line = f"checkpoints go to '{name}', which has all of them", "dim"
-    elif name == "none":
-        line = "checkpoints stay here (gitcp.remote is none)", "dim"
+    lines = [_describe_place(place) for place in status.get("places", ())]
+    if lines and status.get("remote_url"):
+        url = status["remote_url"]
+        lines.append((f"none go to '{remote}' ({url}): {to} sends them there, too", "dim"))
+    if name == "none":
+        lines.append(("checkpoints stay here (gitcp.remote is none)", "dim"))
     elif name:
-        line = f"gitcp.remote names '{name}', which is not a remote ({to} names another)", "yellow"
-    elif remote:
-        line = f"checkpoints stay here ({to} sends them)", "dim"
-    else:
-        return
-    yield []
-    yield [line]
+        wrong = f"gitcp.remote names '{name}', which is not a remote ({to} names another)"
+        lines.append((wrong, "yellow"))
+    elif remote and not lines:
+        lines.append((f"checkpoints stay here ({to} sends them)", "dim"))
+    if lines:
+        yield []
+    for line in lines:
+        yield [line]
+
+
+def _describe_place(place: Record) -> tuple[str, str]:
+    label, url = place["label"], place["url"]
+    line = f"checkpoints go to '{label}'"
+    if label != url:
+        line += f" ({url})"
+    if place.get("each_push"):
+        line += " at each push"
+    if place.get("unpushed"):
+        lacks = f"lacks {count_noun(place['unpushed'], 'checkpoint')} ('gitcp push')"
+        return f"{line}, which {lacks}", "yellow"
+    if "unpushed" in place:
+        line += ", which has all of them"
+    return line, "dim"
 
 
 def _shorten_ref(ref: str) -> str:

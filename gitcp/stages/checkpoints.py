@@ -9,12 +9,12 @@ from gitcp import console
 from gitcp.commands import make_flag, make_nul, make_value
 from gitcp.console import parse_number
 from gitcp.core import checkpoint_keys, formats, spans, transcripts, v1_schema
-from gitcp.errors import Error, InputError, hide_passwords
+from gitcp.errors import Error, InputError
 from gitcp.git import encode_name
 from gitcp.objects import Objects, need_commit
 from gitcp.repo import Repo
 from gitcp.store import redaction
-from gitcp.store.share import sync
+from gitcp.store.share import places, sync
 from gitcp.store.show import commits
 from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Record, Records
+    from gitcp.store.share.places import Place
     from gitcp.store.v1.checkpoints import Content, StoredCheckpoint
     from gitcp.store.v1.committed_write import SessionData
 
@@ -246,31 +247,41 @@ def choose_timeout(repo: Repo, seconds: int | None = None) -> float:
 def fetch_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
     """A record for each ref of gitcp after fetching; with --list, for those of the remote."""
     repo = Repo.find()
-    name = (
-        args.remote
-        or checkpoint_list.find_destination(repo)
-        or checkpoint_list.find_usual_remote(repo)
-    )
-    name = name or checkpoint_list.need_destination(repo)  # which raises
     seconds = choose_timeout(repo, args.timeout)
-    if args.list:
-        tips = sync.list_there(repo, name, seconds)
-    else:
+    tips: dict[str, str] = {}
+    for place in _choose_sources(repo, args.remote):
+        if args.list:
+            tips |= sync.list_there(repo, place, seconds)
+            continue
         with Objects(repo):
-            tips = sync.fetch_store(repo, name, seconds)
+            tips = sync.fetch_store(repo, place, seconds)
         if args.all:
-            _fetch_absent(repo, name, seconds)
+            _fetch_absent(repo, place, seconds)
     for ref, oid in tips.items():
         yield {"type": "ref", "ref": ref, "oid": oid}
 
 
-def _fetch_absent(repo: Repo, name: str, seconds: float) -> None:
-    came, left = sync.fetch_absent(repo, name, seconds)
+def _choose_sources(repo: Repo, remote: str | None) -> list[Place]:
+    """Where to fetch from: a remote or URL if it is given, else the places that were agreed to or
+    the remote that `git push` uses.  Raises Error if there is none."""
+    if remote:
+        return places.find_places(repo, remote)
+    if settled := places.settle(repo):
+        console.tell(settled)
+    usual = places.find_usual_remote(repo)
+    if places.list_agreed(repo) or not usual:
+        return places.need_destinations(repo)
+    return places.find_places(repo, usual)
+
+
+def _fetch_absent(repo: Repo, place: Place, seconds: float) -> None:
+    came, left = sync.fetch_absent(repo, place, seconds)
     count_noun = spans.count_noun
     console.tell(f"fetched {count_noun(came, 'missing part')} of checkpoints")
     if left:
-        label = hide_passwords(name)
-        console.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")
+        console.warn_lacking(
+            f"'{place.label}' lacks {count_noun(left, 'part')} of checkpoints, too"
+        )
 
 
 OPTIONS = {
@@ -310,7 +321,7 @@ OPTIONS = {
         make_value(
             "remote",
             "<remote>",
-            "a remote or its URL (default: the destination, else the one git push would take)",
+            "a remote or its URL (default: the places, else the remote git push would take)",
             nargs="?",
         ),
     ),

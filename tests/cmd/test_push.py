@@ -13,7 +13,9 @@ from gitcp.stages import bind_stage
 from tests.support.checkpoints import V1, git
 from tests.support.paths import BIN
 
-EVENT = {"type": "event", "event": "pre-push", "args": ["origin", "url"], "stdin": []}
+
+def make_event(bare: Path) -> dict[str, object]:
+    return {"type": "event", "event": "pre-push", "args": ["origin", str(bare)], "stdin": []}
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def bare(repo: Path, tmp_path: Path) -> Path:
     path = tmp_path / "bare.git"
     git("clone", "-q", "--bare", str(repo), str(path))
     git("remote", "add", "origin", str(path))
-    git("config", "gitcp.remote", "origin")
+    git("config", "gitcp.place", str(path))
     list(bind_stage("write-committed", [])([{"type": "session", "session_id": "s"}]))
     return path
 
@@ -53,16 +55,18 @@ def test_a_fetch_says_how_many_checkpoints_are_new_here(bare: Path, tmp_path: Pa
 def test_the_hook_sends_to_the_destination_alone(bare: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.git"
     git("init", "-q", "--bare", str(other))
-    for args in ([str(other), str(other)], ["origin", str(bare)]):
-        event = {**EVENT, "args": args}
-        assert list(bind_stage("push-checkpoints", [])([event])) == [event]
+    there = {**make_event(bare), "args": [str(other), str(other)]}
+    record, said = bind_stage("push-checkpoints", [])([there])
+    assert record == there and f"'{other}'" in str(said["message"])
+    event = make_event(bare)
+    assert list(bind_stage("push-checkpoints", [])([event])) == [event]
     assert git("for-each-ref", cwd=other) == ""
     assert git("for-each-ref", "--format=%(refname)", V1, cwd=bare) == V1
 
 
 def test_the_hook_obeys_the_configuration(bare: Path) -> None:
     git("config", "gitcp.push", "false")
-    list(bind_stage("push-checkpoints", [])([EVENT]))
+    list(bind_stage("push-checkpoints", [])([make_event(bare)]))
     assert git("for-each-ref", V1, cwd=bare) == ""
     assert run("gitcp-push")[0] == 0  # asked for by hand it is done
 
@@ -80,7 +84,7 @@ def test_a_remote_that_is_gone_is_an_error_of_one_line(bare: Path) -> None:
     assert err.startswith("fatal: 'origin': ")
     assert err.count("\n") == 1
     with pytest.raises(Error, match="'origin': "):
-        list(bind_stage("push-checkpoints", [])([EVENT]))
+        list(bind_stage("push-checkpoints", [])([make_event(bare)]))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_a_remote_that_is_gone_is_an_error_of_one_line(bare: Path) -> None:
 def test_the_remote_that_git_would_take_is_advised_and_not_taken(
     bare: Path, remotes: list[str], config: dict[str, str], usual: str
 ) -> None:
-    git("config", "--unset", "gitcp.remote")
+    git("config", "--unset", "gitcp.place")
     git("remote", "remove", "origin")
     for name in remotes:
         git("remote", "add", name, str(bare))
@@ -110,8 +114,8 @@ def test_the_remote_that_git_would_take_is_advised_and_not_taken(
 
 def test_without_checkpoints_there_is_nothing_to_push(repo: Path) -> None:
     git("init", "-q", "--bare", "there.git")
-    git("remote", "add", "origin", "there.git")
-    git("config", "gitcp.remote", "origin")
+    git("remote", "add", "origin", str(repo / "there.git"))
+    git("config", "gitcp.place", str(repo / "there.git"))
     assert run("gitcp-push") == (0, "nothing to push: there are no checkpoints\n", "")
     assert run("gitcp-fetch") == (0, "nothing to fetch: there are no checkpoints\n", "")
 

@@ -18,8 +18,7 @@ from tests.support.paths import TOP
 JOB = """
 git clone -q "$1" job && cd job
 git config user.name Job && git config user.email job@example.com
-gitcp enable --agent=claude-code
-git config gitcp.remote origin
+gitcp enable --agent=claude-code --checkpoints=origin
 gitcp run --prompt='Make it' -- sh -c 'echo "made in a job" >made.txt'
 git add made.txt
 git commit -q -m 'Make it in a job'

@@ -82,9 +82,9 @@ def test_a_remote_that_hangs_is_left_in_time(world: World, bare: Path) -> None:
     world.git("config", "core.sshCommand", str(ssh))
     world.git("config", "gitcp.push-timeout", "1")
     world.git("remote", "add", "slow", "nowhere.example:repo.git")
-    world.git("config", "gitcp.remote", "slow")
+    world.git("config", "gitcp.place", "nowhere.example:repo.git")
     done = subprocess.run(
-        [".git/hooks/pre-push", "slow", "url"],
+        [".git/hooks/pre-push", "slow", "nowhere.example:repo.git"],
         cwd=world.path,
         input=f"refs/heads/main {world.head} refs/heads/main {'0' * 40}\n",
         capture_output=True,

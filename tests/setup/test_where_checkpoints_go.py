@@ -30,7 +30,9 @@ def proposes(world: World, repo: str = "team/app-checkpoints", path: Path = SETT
 
 
 def destination(world: World) -> str:
-    return world.git("config", "gitcp.remote", ok=False)
+    """What gets checkpoints at each push, or `none`; else the last place that was agreed to."""
+    own = world.git("config", "gitcp.remote", ok=False)
+    return own or world.git("config", "gitcp.place", ok=False)
 
 
 def enable(world: World, *args: str) -> str:
@@ -39,9 +41,9 @@ def enable(world: World, *args: str) -> str:
 
 @pytest.mark.parametrize("where", ["none", "origin", "https://example.com/private.git"])
 def test_enable_takes_where_checkpoints_go(world: World, where: str) -> None:
-    world.remote("origin")
+    bare = world.remote("origin")
     enable(world, "--checkpoints", where)
-    assert destination(world) == where
+    assert destination(world) == (str(bare) if where == "origin" else where)
 
 
 def test_what_is_neither_a_remote_nor_a_url_is_refused(world: World) -> None:
@@ -101,9 +103,9 @@ def test_at_a_terminal_enable_asks_once(world: World) -> None:
 def test_the_answer_is_the_destination(
     world: World, typed: list[tuple[str, str]], where: str
 ) -> None:
-    world.remote("origin")
+    bare = world.remote("origin")
     talk(world, ["enable"], *typed)
-    assert destination(world) == where
+    assert destination(world) == (str(bare) if where == "origin" else where)
 
 
 def test_what_a_tracked_file_proposes_is_not_obeyed_unasked(world: World) -> None:
@@ -141,7 +143,7 @@ def test_a_pulled_commit_redirects_nothing(world: World) -> None:
     enable(world)
     world.git("push", "-q", "origin", "main")
     assert world.git("rev-parse", V1, cwd=bare) == world.git("rev-parse", V1)
-    assert destination(world) == "origin"
+    assert destination(world) == str(bare)
 
 
 def test_what_an_untracked_file_says_is_the_persons_own(world: World) -> None:

@@ -15,7 +15,7 @@ from gitcp.repo import Repo
 from gitcp.store.share import sync
 from gitcp.store.share.remote import Remote
 from tests.share.original_refs import ULID, own_ref, stored_by_the_original
-from tests.support.checkpoints import forget, unbundle
+from tests.support.checkpoints import find_place, forget, unbundle
 from tests.support.harness import OWN, V1, World
 from tests.support.paths import BIN
 
@@ -236,9 +236,9 @@ def test_a_push_that_is_cut_short_goes_on_where_it_was(
     repo = Repo.find(str(own.path))
     with Objects(repo):
         with pytest.raises(Cut):
-            sync.push_store(repo, "origin", 60, again=False)
+            sync.push_store(repo, find_place(repo, "origin"), 60, again=False)
         assert len(tips(own, bare)) == 400
-        sync.push_store(repo, "origin", 60, again=False)
+        sync.push_store(repo, find_place(repo, "origin"), 60, again=False)
     assert sent == [200, 200, 0, 50]
     assert tips(own, bare) == tips(own)
 
@@ -356,7 +356,7 @@ def test_the_checkpoints_of_the_original_are_converted_as_they_are(tmp_path: Pat
 def test_a_push_that_would_carry_the_refs_elsewhere_is_refused(own: World) -> None:
     own.share()
     linked(own, "one")
-    own.remote("deploy")
+    deploy = own.remote("deploy")
     done = subprocess.run(
         ["git", "push", "deploy", f"{OWN}/*:{OWN}/*"],
         cwd=own.path,
@@ -365,7 +365,7 @@ def test_a_push_that_would_carry_the_refs_elsewhere_is_refused(own: World) -> No
         text=True,
         check=False,
     )
-    assert done.returncode and "transcripts to 'deploy'" in done.stderr
+    assert done.returncode and f"transcripts to '{deploy}'" in done.stderr
 
 
 def test_fsck_mends_a_ref_that_lacks_an_object_and_keeps_what_can_be_read(own: World) -> None:

@@ -1,4 +1,4 @@
-"""One destination: the store goes where gitcp.remote says, and nowhere else."""
+"""Where the store goes: to the places that were agreed to, and nowhere else."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def test_where_nothing_is_stored_the_first_push_says_nothing(world: World) -> No
 def test_a_push_to_another_than_the_destination_sends_nothing(stored: World, target: str) -> None:
     origin, deploy = stored.share(), stored.remote("deploy")
     where = {"deploy": "deploy", "url": f"file://{deploy}", "path": str(deploy)}[target]
-    assert push(stored, where, "main") == ""
+    said = push(stored, where, "main")
+    assert said.count("\n") == 1 and str(deploy) in said and f"'gitcp push --to {where}'" in said
     assert refs(deploy) == refs(origin) == []
 
 
@@ -151,7 +152,8 @@ def test_a_global_setting_is_a_named_destination(stored: World, tmp_path: Path) 
     bare = stored.remote("origin")
     stored.env["GIT_CONFIG_GLOBAL"] = str(tmp_path / "gitconfig")
     stored.git("config", "--global", "gitcp.remote", "origin")
-    assert push(stored, "origin", "main") == "" and refs(bare) == SENT
+    said = push(stored, "origin", "main")
+    assert said.count("\n") == 1 and str(bare) in said and refs(bare) == SENT
 
 
 def test_a_store_that_came_with_a_clone_is_no_order_to_send(stored: World, tmp_path: Path) -> None:
@@ -181,7 +183,7 @@ def test_push_to_names_the_destination_and_sends(stored: World) -> None:
     failed = tried(stored, "gitcp", "push")
     assert failed.returncode == 128 and "'gitcp push --to origin'" in failed.stderr
     stored.gitcp("push", "--to", "origin")
-    assert config(stored) == "origin" and refs(bare) == SENT
+    assert config(stored, "gitcp.place") == str(bare) and refs(bare) == SENT
     more(stored, "two")
     stored.gitcp("push")
     assert stored.git("rev-parse", V1) == stored.git("rev-parse", V1, cwd=bare)

@@ -33,7 +33,7 @@ def hanging(world: World) -> World:
     world.git("config", "core.sshCommand", str(ssh))
     world.git("config", "ssh.variant", "simple")
     world.git("remote", "add", "slow", f"nowhere.example:{bare}")
-    world.git("config", "gitcp.remote", "slow")
+    world.git("config", "gitcp.place", f"nowhere.example:{bare}")
     hangs(world)
     return world
 
@@ -42,7 +42,7 @@ def hook(world: World) -> tuple[str, str]:
     """What the pre-push hook says of a push there, and the seconds that it waited in vain."""
     trace = world.home / "trace"
     done = subprocess.run(
-        [".git/hooks/pre-push", "slow", "url"],
+        [".git/hooks/pre-push", "slow", world.git("remote", "get-url", "slow")],
         cwd=world.path,
         input=f"refs/heads/main {world.head} refs/heads/main {'0' * 40}\n",
         capture_output=True,
@@ -118,9 +118,9 @@ def test_a_push_by_hand_has_all_its_time_and_ends_the_silence(hanging: World) ->
 def test_another_destination_has_all_its_time(hanging: World) -> None:
     hook(hanging)
     hanging.git("remote", "add", "slower", "elsewhere.example:repo.git")
-    hanging.git("config", "gitcp.remote", "slower")
+    hanging.git("config", "--add", "gitcp.place", "elsewhere.example:repo.git")
     done = subprocess.run(
-        [".git/hooks/pre-push", "slower", "url"],
+        [".git/hooks/pre-push", "slower", "elsewhere.example:repo.git"],
         cwd=hanging.path,
         input="",
         capture_output=True,

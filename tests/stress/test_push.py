@@ -22,7 +22,7 @@ CHECKPOINTS, RATIO = (100, 1.4) if LONG else (30, 1.7)
 CLIENT = """
 import sys
 from gitcp.repo import Repo
-from gitcp.store.share import sync
+from gitcp.store.share import places, sync
 from gitcp.store.v1 import committed_write
 from gitcp.objects import Objects
 
@@ -36,7 +36,8 @@ with Objects(repo):
         committed_write.write_sessions(repo, [(cid, session)])
         # All clones extend this one: the same index is taken again and again.
         committed_write.write_sessions(repo, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
-        sync.push_store(repo, "origin", 300)
+        for place in places.find_places(repo, "origin"):
+            sync.push_store(repo, place, 300)
 """
 
 

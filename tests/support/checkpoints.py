@@ -10,14 +10,22 @@ from pathlib import Path
 
 from gitcp.repo import Repo
 from gitcp.store import stored_transcripts
+from gitcp.store.share import places
 from tests.support import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.store.share.places import Place
     from gitcp.store.v1.committed_write import SessionData
 
 DATA = paths.DATA / "entire"
 V1 = "refs/heads/entire/checkpoints/v1"
+
+
+def find_place(repo: Repo, name: str) -> Place:
+    """The only place of a remote."""
+    [place] = places.find_places(repo, name)
+    return place
 
 
 class Plain:

@@ -234,7 +234,7 @@ class World:
     def share(self, name: str = "origin") -> Path:
         """A bare repository beside this one, its remote of that name, to which checkpoints go."""
         bare = self.remote(name)
-        self.git("config", "gitcp.remote", name)
+        self.git("config", "--add", "gitcp.place", str(bare))
         return bare
 
     def remote(self, name: str) -> Path:

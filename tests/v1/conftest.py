@@ -8,7 +8,7 @@ import pytest
 
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.share import sync
+from gitcp.store.share import places, sync
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import git, session
 
@@ -23,7 +23,7 @@ def bare(repo: Path, tmp_path: Path) -> Path:
 def clone(bare: Path, name: str) -> Repo:
     path = bare.parent / name
     git("clone", "-q", str(bare), str(path))
-    git("config", "gitcp.remote", "origin", cwd=path)
+    git("config", "gitcp.place", str(bare), cwd=path)
     return Repo.find(str(path))
 
 
@@ -34,5 +34,8 @@ def write(repo: Repo, cid: str, sid: str = "s", **metadata: object) -> None:
 
 def push(repo: Repo, name: str = "origin", again: bool = True) -> int:
     """Push as a hook does; how many merges that took."""
+    merges = 0
     with Objects(repo):
-        return sync.push_store(repo, name, 30, again=again)[1]
+        for place in places.find_places(repo, name):
+            merges += sync.push_store(repo, place, 30, again=again).merges
+    return merges

@@ -18,7 +18,7 @@ from gitcp.store.share import sync
 from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import committed_write
 from tests.support import warm
-from tests.support.checkpoints import V1, forget, git, loose, loosened, session
+from tests.support.checkpoints import V1, find_place, forget, git, loose, loosened, session
 from tests.support.copies import plant
 from tests.support.sealed import environment
 
@@ -338,7 +338,7 @@ def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(
     here = Repo.find()
     with Objects(here):
         committed_write.write_sessions(here, [("4a4b00000000", session("s-own"))])
-        sync.push_store(here, "origin", 30)
+        sync.push_store(here, find_place(here, "origin"), 30)
     assert git("rev-parse", V1, cwd=stored.worktree) == git("rev-parse", V1)
 
 

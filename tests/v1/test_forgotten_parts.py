@@ -13,9 +13,9 @@ from gitcp.errors import Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.care import forgetting
-from gitcp.store.share import sync
+from gitcp.store.share import places, sync
 from gitcp.store.v1 import checkpoints, committed_write, conversion, merging
-from tests.support.checkpoints import V1, blob, git, session, tree
+from tests.support.checkpoints import V1, blob, find_place, git, session, tree
 from tests.v1.conftest import clone, write
 
 A, AT = "a1b2c3d4e5f6", "a1/b2c3d4e5f6"
@@ -35,7 +35,8 @@ def forget(repo: Repo, sid: str) -> None:
 
 def fetch(repo: Repo) -> None:
     with Objects(repo):
-        sync.fetch_store(repo, "origin", 30)
+        for place in places.find_places(repo, "origin"):
+            sync.fetch_store(repo, place, 30)
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def pair(bare: Path, repo: Path) -> tuple[Repo, Repo]:
     for sid in ("s1", "s2"):
         write_tasks(mine, sid)
     with Objects(mine):
-        sync.push_store(mine, "origin", 30)
+        sync.push_store(mine, find_place(mine, "origin"), 30)
     fetch(yours)
     return mine, yours
 
@@ -57,7 +58,7 @@ def test_a_merge_leaves_out_what_the_root_has_of_a_forgotten_session(
     forget(mine, "s1")
     write_tasks(yours, "s3")
     with Objects(yours):
-        sync.push_store(yours, "origin", 30)
+        sync.push_store(yours, find_place(yours, "origin"), 30)
     fetch(mine)
     at = mine.worktree
     assert sorted(path.split("/")[3] for path in tree(f"{V1}", at) if "/tasks/" in path) == [
@@ -77,7 +78,7 @@ def test_a_tombstone_names_the_subagents_that_only_another_clone_knew(
     data["tasks"] = {"late/agent-1.jsonl": b"words\n"}
     with Objects(yours):
         committed_write.write_sessions(yours, [(A, data)])
-        sync.push_store(yours, "origin", 30)
+        sync.push_store(yours, find_place(yours, "origin"), 30)
     fetch(mine)
     assert not [path for path in tree(V1, mine.worktree) if "late" in path]
 
@@ -90,7 +91,7 @@ def test_what_is_too_much_to_merge_brings_nothing_back(
     before = git("rev-parse", V1, cwd=Path(mine.worktree))
     write_tasks(yours, "s3")
     with Objects(yours):
-        sync.push_store(yours, "origin", 30)
+        sync.push_store(yours, find_place(yours, "origin"), 30)
     for most in (0, 300, 600):
         monkeypatch.setattr(merging, "_ALL", most)
         with console.Collected(), pytest.raises(Error, match="has forgotten content: not merged"):
@@ -107,7 +108,7 @@ def test_of_two_clones_that_forget_neither_brings_back_what_the_other_forgot(
     forgetful = [git("rev-parse", V1, cwd=repo.worktree) for repo in pair]
     with Objects(mine):
         git("update-ref", "-d", V1, cwd=bare)
-        sync.push_store(mine, "origin", 30)
+        sync.push_store(mine, find_place(mine, "origin"), 30)
     fetch(yours)
     history = git("rev-list", V1, cwd=yours.worktree).split()
     assert not {*forgetful} & {*history}
@@ -135,7 +136,7 @@ def test_a_ref_forgets_what_the_branch_it_was_made_of_has_forgotten(
     mine, yours = pair
     conversion.convert_store(yours)
     forget(mine, "s1")
-    assert sync.forget_there(mine, "origin", 30) == (1, [])
+    assert sync.forget_there(mine, find_place(mine, "origin"), 30) == (1, [])
     fetch(yours)
     ref = build_checkpoint_ref(A)
     assert "t-s1/" not in git("log", "-p", "--format=", ref, cwd=yours.worktree)
@@ -150,10 +151,10 @@ def test_a_branch_forgets_what_the_ref_of_a_checkpoint_has_forgotten(
     mine, yours = pair
     conversion.convert_store(yours)
     with Objects(yours):
-        sync.push_store(yours, "origin", 30)
+        sync.push_store(yours, find_place(yours, "origin"), 30)
     git("update-ref", "-d", V1, cwd=bare)
     forget(yours, "s1")
-    assert sync.forget_there(yours, "origin", 30) == (1, [])
+    assert sync.forget_there(yours, find_place(yours, "origin"), 30) == (1, [])
     fetch(mine)
     shown = git("log", "-p", "--format=", V1, cwd=mine.worktree)
     assert "t-s1/" not in shown and "t-s2/" in shown
@@ -176,7 +177,7 @@ def test_a_branch_that_a_remote_lacks_is_not_sent_with_what_a_ref_there_has_forg
     git("push", "-q", str(hub), ref, cwd=yours.worktree)
     git("remote", "add", "hub", str(hub), cwd=mine.worktree)
     with Objects(mine):
-        sync.push_store(mine, "hub", 30, again=again)
+        sync.push_store(mine, find_place(mine, "hub"), 30, again=again)
     shown = git("log", "-p", "--format=", "--all", cwd=hub)
     assert "t-s1/" not in shown and "t-s2/" in shown
     assert V1 in git("for-each-ref", cwd=hub)
@@ -188,7 +189,7 @@ def test_a_fetch_leaves_no_remote_tracking_branch_with_what_was_forgotten(
     mine, yours = pair
     git("fetch", "-q", cwd=yours.worktree)
     forget(mine, "s1")
-    assert sync.forget_there(mine, "origin", 30) == (1, [])
+    assert sync.forget_there(mine, find_place(mine, "origin"), 30) == (1, [])
     fetch(yours)
     shown = git("log", "-p", "--format=", "--all", "--reflog", cwd=yours.worktree)
     assert "t-s1/" not in shown and "t-s2/" in shown
@@ -205,8 +206,9 @@ def test_what_was_forgotten_is_taken_out_of_each_of_several_push_urls(
     old = git("rev-parse", V1, cwd=bare)
     fetch(mine)
     forget(mine, "s1")
-    assert sync.forget_there(mine, "origin", 30)[1] == []
+    there = places.find_places(mine, "origin")
+    assert [sync.forget_there(mine, place, 30) for place in there] == [(1, []), (1, [])]
     git("update-ref", V1, old, cwd=second)  # as if it had not answered
     fetch(mine)
-    assert sync.forget_there(mine, "origin", 30) == (1, [])
+    assert [sync.forget_there(mine, place, 30) for place in there] == [(1, []), (0, [])]
     assert git("rev-parse", V1, cwd=second) == git("rev-parse", V1, cwd=mine.worktree)

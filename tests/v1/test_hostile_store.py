@@ -17,7 +17,7 @@ from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoints, committed_write, merging
-from tests.support.checkpoints import V1, blob, git, session, tree
+from tests.support.checkpoints import V1, blob, find_place, git, session, tree
 from tests.support.paths import TOP
 
 CID, OTHER = "aa0000000000", "bb0000000000"
@@ -61,7 +61,7 @@ def write(here: Repo, cid: str = CID, sid: str = "mine") -> None:
 def push(here: Repo) -> set[str]:
     """Push; the sessions that the remote's checkpoint CID has then."""
     with Objects(here):
-        sync.push_store(here, "origin", 60)
+        sync.push_store(here, find_place(here, "origin"), 60)
         sessions = checkpoints.list_session_ids(here, CID)
     return set(sessions)
 
@@ -88,7 +88,7 @@ def test_what_lies_beside_the_checkpoints_is_not_merged_in(here: Repo, tmp_path:
 def test_nor_is_it_pushed_on_where_ours_only_follows(here: Repo) -> None:
     theirs(here, STRAYS)
     with Objects(here):
-        sync.fetch_store(here, "origin", 60)
+        sync.fetch_store(here, find_place(here, "origin"), 60)
     assert {path[:13] for path in tree()} == {AT}
 
 

@@ -16,7 +16,7 @@ from gitcp.repo import Repo
 from gitcp.store import redaction, refs
 from gitcp.store.share import remote as share_remote
 from gitcp.store.share import sync
-from tests.support.checkpoints import V1, git
+from tests.support.checkpoints import V1, find_place, git
 from tests.support.warm import run
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def store_all(repo: Repo, files: dict[str, str]) -> None:
 def push(repo: Repo, remote: str = "origin", seconds: float = 30) -> None:
     """As the command does: what can be sent is, then what is held back is an error."""
     with Objects(repo):
-        *_, held = sync.push_store(repo, remote, seconds)
+        held = sync.push_store(repo, find_place(repo, remote), seconds).held
     if held:
         raise Error(share_remote.explain(held))
 

@@ -12,7 +12,7 @@ from gitcp.errors import Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.share import sync
-from tests.support.checkpoints import V1, git, tree
+from tests.support.checkpoints import V1, find_place, git, tree
 from tests.support.paths import TOP
 from tests.v1.conftest import clone, push, write
 
@@ -47,6 +47,7 @@ def test_a_remote_that_cannot_or_will_not_is_one_line(bare: Path, break_it: str,
         hook.chmod(0o755)
     else:
         git("remote", "set-url", "origin", "nothing://nowhere", cwd=r.top)
+        r = Repo.find(r.top)
     with pytest.raises(Error) as e:
         push(r)
     assert str(e.value).startswith(says.format(bare=bare))
@@ -62,11 +63,12 @@ def test_a_remote_that_does_not_answer_is_left_in_time(bare: Path, tmp_path: Pat
     silent.chmod(0o755)
     git("remote", "set-url", "origin", f"ext::{silent}", cwd=r.top)
     git("config", "protocol.ext.allow", "always", cwd=r.top)
+    r = Repo.find(r.top)
     with (
         Objects(r),
         pytest.raises(Error, match=r"'origin' did not answer in 0\.2 seconds"),
     ):
-        sync.push_store(r, "origin", 0.2)
+        sync.push_store(r, find_place(r, "origin"), 0.2)
 
 
 def test_the_marker_stays_while_the_destination_lacks_something(bare: Path, tmp_path: Path) -> None:

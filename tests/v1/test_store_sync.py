@@ -9,7 +9,7 @@ from gitcp.objects import Objects
 from gitcp.store import notes
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoint_list, checkpoints, conversion
-from tests.support.checkpoints import V1, git, tree
+from tests.support.checkpoints import V1, find_place, git, tree
 from tests.v1.conftest import clone, push, write
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ NOTES = "refs/notes/gitcp"
 
 def fetch(repo: Repo) -> None:
     with Objects(repo):
-        sync.fetch_store(repo, "origin", 30)
+        sync.fetch_store(repo, find_place(repo, "origin"), 30)
 
 
 def ids(at: Path | str | None) -> set[str]:

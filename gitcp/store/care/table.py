@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gitcp import console
 from gitcp.core import formats
 from gitcp.core.findings import ERROR, NOTE, WARNING
-from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
+from gitcp.errors import Busy, Error, GitError, Moved
 from gitcp.objects import Objects
 from gitcp.store import refs
 from gitcp.store.care import installation, repair, session_findings, stored, unfinished
@@ -27,11 +27,11 @@ from gitcp.store.relink import relink
 from gitcp.store.session import find_marker, is_gone, is_home
 from gitcp.store.session.process import is_alive
 from gitcp.store.setup import guard_files
-from gitcp.store.share import remote
+from gitcp.store.share import places, remote
 from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions as turn_sessions
 from gitcp.store.turn import visits
-from gitcp.store.v1 import checkpoint_list, checkpoints
+from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -451,7 +451,7 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
         "head": refs.read_head(repo) or "",
         "settled": settled,
         "more_streams": more,
-        **_describe_destination(repo),
+        **_describe_places(repo),
         "claims": claim_records.list_records(repo, _list_in_turn(repo, states)) if repo.top else [],
     }
 
@@ -461,20 +461,34 @@ def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
     return [marker for s in here if (marker := find_marker(repo, s["session_id"]))]
 
 
-def _describe_destination(repo: Repo) -> Record:
-    """The destination of checkpoints, "" for none; whether it can be reached; how many checkpoints
-    it lacks; the usual remote.  Without checkpoints only `unpushed`."""
-    if not checkpoints.has_checkpoints(repo):
+def _describe_places(repo: Repo) -> Record:
+    """Where checkpoints go, and how many of them each place lacks as far as is known.
+
+    destination: what gitcp.remote is set to if it is no place; remote: the usual remote;
+    remote_url: its place if that was not agreed to.  Without places and checkpoints only
+    `unpushed`."""
+    found = places.list_destinations(repo)
+    has_any = checkpoints.has_checkpoints(repo)
+    if not found and not has_any:
         return {"unpushed": 0}
-    name, configured = (
-        checkpoint_list.find_destination(repo),
-        checkpoint_list.read_destination(repo),
-    )
+    own = places.find_own_url(repo)
+    own_url = places.name_url(repo, own) if own else ""
+    described: list[Record] = []
     with Objects(repo):
-        lacking = checkpoint_list.count_lacking(repo, name) if name else 0
+        for place in found:
+            about: Record = {"url": place.url, "label": place.label}
+            if place.url == own_url:
+                about["each_push"] = True
+            if has_any:
+                about["unpushed"] = places.count_lacking(repo, place)
+            described.append(about)
+    usual = places.find_usual_remote(repo)
+    unagreed = [] if own or not found or not usual else places.find_places(repo, usual)
+    agreed = [place.url for place in found]
     return {
-        "destination": hide_passwords(name or configured),
-        "reachable": bool(name),
-        "unpushed": lacking,
-        "remote": checkpoint_list.find_usual_remote(repo),
+        "destination": "" if own else places.read_destination(repo),
+        "places": described,
+        "unpushed": max((about.get("unpushed", 0) for about in described), default=0),
+        "remote": usual,
+        "remote_url": next((place.url for place in unagreed if place.url not in agreed), ""),
     }

@@ -20,6 +20,7 @@ from gitcp.repo import Repo
 from gitcp.store import refs, session
 from gitcp.store.journal import Journal, edits
 from gitcp.store.session import others
+from gitcp.store.share import places
 from gitcp.store.stream import peek_tip, read_changes, save_work
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
@@ -71,7 +72,7 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
         if repo.config.get_all(old):
             values[installation.WARNING] = "false" if repo.config.get_flag(old) else "true"
     remote, name, tracked = read_destination(repo)
-    if remote and not tracked:
+    if remote and not tracked and not places.is_settled(repo):
         values["gitcp.remote"] = remote
     elif find_proposal(repo)[0]:
         further_notes.append(
@@ -275,8 +276,8 @@ class Destination(NamedTuple):
 
 def read_destination(repo: Repo) -> Destination:
     """The remote or URL that a file of _FILES names, if it is configured."""
-    remotes = checkpoint_list.list_remotes(repo)
-    url = repo.config.get(f"remote.{checkpoint_list.find_usual_remote(repo)}.url")
+    remotes = places.list_remotes(repo)
+    url = repo.config.get(f"remote.{places.find_usual_remote(repo)}.url")
     for name in _FILES:
         try:
             settings = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
@@ -299,9 +300,12 @@ def _is_tracked(repo: Repo, name: str) -> bool:
 def find_proposal(repo: Repo) -> tuple[str, str]:
     """(the destination that a tracked file proposes and nobody has answered, the file) or ""."""
     remote, name, tracked = read_destination(repo)
-    if not tracked or remote == checkpoint_list.read_destination(repo):
+    if not tracked or remote == places.read_destination(repo) or remote in _read_answers(repo):
         return "", ""
-    return ("", "") if remote in _read_answers(repo) else (remote, name)
+    agreed = places.list_agreed(repo)
+    if remote and all(place.url in agreed for place in places.find_places(repo, remote)):
+        return "", ""
+    return remote, name
 
 
 def answer_proposal(repo: Repo, choice: str) -> None:

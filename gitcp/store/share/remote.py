@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gitcp.core.redact import Redactor
     from gitcp.objects import Objects
     from gitcp.repo import Repo
+    from gitcp.store.share.places import Place
 
     Refs = Mapping[str, str]
     Hit = tuple[str, str, str]  # the oid of a blob, its path in the tree of a tip, the rule
@@ -52,28 +53,32 @@ _OPTIONS = "-c push.followTags=false -c core.hooksPath=/dev/null"
 
 
 class Remote:
-    """A remote until a deadline (seconds from now).  urls: where a push goes to; the remote's name
-    if a fetch goes there."""
+    """A place to talk with until a deadline (seconds from now)."""
 
-    def __init__(self, repo: Repo, name: str, timeout: float, urls: Sequence[str]) -> None:
-        self._repo, self.name, self._timeout = repo, name, timeout
-        self._end, self._urls, self._url = time.monotonic() + timeout, urls, urls[-1]
+    def __init__(self, repo: Repo, place: Place, timeout: float) -> None:
+        self._repo = repo
+        self._place = place
+        self._timeout = timeout
+        self._end = time.monotonic() + timeout
+
+    @property
+    def label(self) -> str:
+        """What the place is called in messages."""
+        return self._place.label
+
+    @property
+    def url(self) -> str:
+        """The URL of the place, by which what is known of it is kept."""
+        return self._place.url
 
     def count_seconds_left(self) -> float:
         """Seconds until the deadline; 0 if it has passed."""
         return max(0.0, self._end - time.monotonic())
 
-    def take_urls(self) -> Iterator[str]:
-        """Turn to one after the other of the repositories that a push goes to; yield its URL, or
-        the remote's name if a fetch goes there."""
-        for url in self._urls:
-            self._url = url
-            yield url
-
     def list_refs(self, *patterns: str) -> dict[str, str]:
         """ref -> oid of the remote's refs with these full names and of all refs below them."""
         below = [f"{name}/*" for name in patterns]
-        _, out = self._run("ls-remote", "--refs", "--", self._url, *patterns, *below)
+        _, out = self._run("ls-remote", "--refs", "--", self._get_source(), *patterns, *below)
         pairs = (line.split("\t") for line in decode_lines(out))
         starts = tuple(f"{name}/" for name in patterns)
         return {ref: oid for oid, ref in pairs if ref in patterns or ref.startswith(starts)}
@@ -82,7 +87,7 @@ class Remote:
         """Fetch remote refs into local ones: {remote ref: local ref}."""
         args = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
         specs = encode_lines(f"+{source}:{target}" for source, target in refs.items())
-        self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
+        self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._get_source(), stdin=specs)
 
     def fetch_objects(self, oids: Sequence[str]) -> list[str]:
         """Fetch objects by their oids, as many as the remote has; return those that it lacks.
@@ -94,7 +99,7 @@ class Remote:
         noop = ("-c", "fetch.negotiationAlgorithm=noop")  # git would say that it has them
         try:
             self._run(
-                *noop, *args, "--no-auto-maintenance", "--stdin", "--", self._url,
+                *noop, *args, "--no-auto-maintenance", "--stdin", "--", self._get_source(),
                 stdin=encode_lines(oids),
             )  # fmt: skip
         except Error:
@@ -109,15 +114,15 @@ class Remote:
     def push_refs(self, refs: Refs, lease: str = "") -> dict[str, str]:
         """Push {ref: oid}; return ref -> reason of the refs that another push has moved meanwhile.
 
-        lease: the value of the one ref at the URL turned to, where alone it is then forced.  Raises
-        Error if the remote refuses for another reason or cannot be reached.
+        lease: the value of the one ref there, which is then forced.  Raises Error if the remote
+        refuses for another reason or cannot be reached.
         """
+        address = self._get_address()
         specs = [f"{oid}:{ref}" for ref, oid in refs.items()]
-        mirror = ("-c", f"remote.{self.name}.mirror=false")  # it would refuse our refspecs
+        mirror = ("-c", f"remote.{address}.mirror=false")  # it would refuse our refspecs
         push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
         leases = [f"--force-with-lease={ref}:{lease}" for ref in refs] if lease else []
-        where = self._url if lease else self.name
-        _, out = self._run(*mirror, *push, *leases, "--", where, *specs, ok=(0, 1))
+        _, out = self._run(*mirror, *push, *leases, "--", address, *specs, ok=(0, 1))
         moved: dict[str, str] = {}
         for line in decode_lines(out):
             flag, _, status = line.partition("\t")
@@ -125,26 +130,41 @@ class Remote:
                 continue
             pair, _, why = status.partition("\t")
             if not any(race in why for race in _RACES):
-                raise Error(f"'{self.name}' refuses '{pair.rpartition(':')[2]}': {why}")
+                raise Error(f"'{self.label}' refuses '{pair.rpartition(':')[2]}': {why}")
             moved[pair.rpartition(":")[2]] = why
         return moved
+
+    def _get_address(self) -> str:
+        if not self._place.address:
+            raise self._make_error("git's configuration leads no URL there any more")
+        return self._place.address
+
+    def _get_source(self) -> str:
+        self._get_address()
+        if not self._place.source:
+            raise self._make_error("git's configuration leads fetches from there elsewhere")
+        return self._place.source
+
+    def _make_error(self, why: str) -> Error:
+        return Error(f"'{self.label}': {why}")
 
     def _run(self, *args: str, ok: tuple[int, ...] = (0,), stdin: bytes = b"") -> tuple[int, bytes]:
         env = {"GITCP_ACTIVE": "1", **git.build_remote_env()}
         if not self._has_own_ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-        argv = *_OPTIONS.split(), *args
+        argv = *_OPTIONS.split(), *self._place.options, *args
         self._repo.objects.flush()
         running = self._repo.git.start(*argv, env=env, apart=True, feed=bool(stdin))
         try:
             return running.finish(stdin, ok, self.count_seconds_left())
         except Late:
             limit = f"{self._timeout:g} seconds"
-            raise Error(f"'{self.name}' did not answer in {limit}") from None
+            raise Error(f"'{self.label}' did not answer in {limit}") from None
         except GitError as e:
             why = _choose_reason(e)
-            begins = why.startswith(f"'{self.name}'")
-            raise Error(why if begins else f"'{self.name}': {why}") from None
+            if why.startswith(f"'{self.label}'"):
+                raise Error(why) from None
+            raise self._make_error(why) from None
         except BaseException:
             running.terminate()  # ^C does not reach a process in its own session
             raise
@@ -153,15 +173,6 @@ class Remote:
         """Whether the person chose how ssh is run."""
         is_chosen = any(self._repo.git.env.get(k) for k in ("GIT_SSH", "GIT_SSH_COMMAND"))
         return is_chosen or bool(self._repo.config.get("core.sshcommand"))
-
-
-def open_remote(repo: Repo, name: str, timeout: float) -> Remote:
-    """A remote by name or URL.  What is fetched is of the repositories that a push goes to."""
-    urls = repo.config.get_all(f"remote.{name}.pushurl")
-    if not urls and repo.config.list_keys("url.", ".pushinsteadof"):
-        _, out = repo.git.run("remote", "get-url", "--push", "--all", "--", name, ok=(0, 2, 128))
-        urls = decode_lines(out)
-    return Remote(repo, name, timeout, urls or [name])
 
 
 def _choose_reason(error: GitError) -> str:
@@ -291,22 +302,22 @@ def parse_updates(lines: Iterable[str]) -> list[Update]:
 
 
 def judge_push(
-    repo: Repo, sent: Iterable[tuple[str, str, str]], remote: str, is_target: bool
+    repo: Repo, sent: Iterable[tuple[str, str, str]], place: str, is_agreed: bool
 ) -> Record | None:
     """A record of type refuse, with gitcp.push-check=warn of type say, for a `git push` that sends
-    shadow branches, local refs of gitcp, or the store to another repository than its destination;
-    None for any other push.
+    shadow branches, local refs of gitcp, or the store to a place that was not agreed to; None for
+    any other push.
 
-    is_target: whether the push, to remote, goes to the destination.
+    place: the URL of the push.  is_agreed: whether it was agreed to.
     """
     refs = [ref for ref, _, _ in sent if ref.startswith(_OURS)]
     private = [ref for ref in refs if not _is_store(ref) and _is_private(ref)]
-    strays = [] if is_target else [ref for ref in refs if _is_store(ref)]
+    strays = [] if is_agreed else [ref for ref in refs if _is_store(ref)]
     if private:
         sends = f"whole worktrees, files never committed among them: {_shorten_refs(private)}"
     elif strays:
         refs_named = _shorten_refs(strays)
-        sends = f"transcripts to '{remote}', which is not their destination: {refs_named}"
+        sends = f"transcripts to '{place}', where nobody agreed to send them: {refs_named}"
     else:
         return None
     message = f"this push sends {sends}"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gitcp import console, files, git
 from gitcp.core import exports, formats
 from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
+from gitcp.core.places import build_file_name, clean_url
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
 from gitcp.object_lists import is_ancestor, list_commits
@@ -25,9 +26,9 @@ from gitcp.objects import (
 )
 from gitcp.record import decode_lines, encode_lines
 from gitcp.store import hook_warnings, notes, refs
+from gitcp.store.share import places, summaries
 from gitcp.store.share import remote as share_remote
-from gitcp.store.share import summaries
-from gitcp.store.share.remote import open_remote
+from gitcp.store.share.remote import Remote
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, conversion, merging
 from gitcp.store.v1.checkpoint_list import ALL
 
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping
 
     from gitcp.repo import Repo
-    from gitcp.store.share.remote import Held, Remote
+    from gitcp.store.share.places import Place
+    from gitcp.store.share.remote import Held
     from gitcp.store.v1.checkpoint_list import Tips
     from gitcp.store.v1.merging import Join
 
-# What `git push` sends besides: the store, only to its destination, in bounded time.
+# What `git push` sends besides: the store, only to places that were agreed to, in bounded time.
 #
 # _BRIEF: seconds for a remote that has failed: to search for secrets, and to push.
 _BRIEF = (0.3, 1.2)
@@ -48,45 +50,43 @@ _DAY = 86400  # seconds
 _MOST = 50  # messages that were shown once
 
 
-def explain_unsent(repo: Repo, name: str) -> str:
-    """A message before a push: why nothing is sent, once; "" for none.
-
-    name: the result of find_destination().
-    """
-    configured = checkpoint_list.read_destination(repo)
-    if name or configured == checkpoint_list.NONE:
+def explain_unsent(repo: Repo, remote: str, place: str) -> str:
+    """A message before a push of a remote or a URL to a place that was not agreed to, once for each
+    place: why no checkpoint is sent there; "" for none."""
+    configured = places.read_destination(repo)
+    if configured == places.NONE:
         return ""
-    advice = f"'gitcp push --to {checkpoint_list.find_usual_remote(repo) or '<remote>'}'"
-    if configured and say_once(repo, f"missing {configured}"):
+    if configured and not places.is_url(configured) and say_once(repo, f"missing {configured}"):
+        advice = f"'gitcp push --to {places.find_usual_remote(repo) or '<remote>'}' names another"
         why = f"gitcp.remote names '{configured}', which is not a remote"
-        return f"gitcp: {why}: no checkpoints are sent; {advice} names another"
-    stored = checkpoints.has_checkpoints(repo)
-    if not configured and stored and say_once(repo, "no destination"):
-        return f"gitcp: checkpoints stay here: {advice} sends them there from now on"
-    return ""
+        return f"gitcp: {why}: no checkpoints are sent; {advice}"
+    if configured or not checkpoints.has_checkpoints(repo) or not say_once(repo, f"place {place}"):
+        return ""
+    advice = f"'gitcp push --to {clean_url(remote)}' sends them there from now on"
+    return f"gitcp: no checkpoints are sent to '{place}': {advice}"
 
 
-def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
-    """Send the store to the destination of that name; refs in leave are git's to push.
+def send_store(repo: Repo, place: Place, timeout: float, leave: Container[str]) -> None:
+    """Send the store to a place that was agreed to; refs in leave are git's to push.
 
-    timeout: seconds.  A destination that has failed within a day is tried briefly, and without a
-    word.  Raises Error for the first failure, and always for what is held back.
+    timeout: seconds.  A place that has failed within a day is tried briefly, and without a word.
+    Raises Error for the first failure, and always for what is held back.
     """
-    failed = has_failed(repo, name)
+    failed = has_failed(repo, place)
     search, limit = (min(timeout, seconds) if failed else timeout for seconds in _BRIEF)
     try:
         with Objects(repo):
-            *_, held = push_store(repo, name, limit, search=search, again=False, leave=leave)
+            pushed = push_store(repo, place, limit, search=search, again=False, leave=leave)
     except Error as e:
-        note_failure(repo, name)
+        note_failure(repo, place)
         git.append_trace("push", str(e))
         if not failed:
             later = "later pushes wait less for it, and say nothing"
             raise Error(f"{e}; {later}: 'gitcp push' tries again") from None
         return
-    note_success(repo, name)
-    if held:
-        raise Error(share_remote.explain(held))
+    note_success(repo, place)
+    if pushed.held:
+        raise Error(share_remote.explain(pushed.held))
 
 
 def say_once(repo: Repo, what: str) -> bool:
@@ -99,32 +99,32 @@ def say_once(repo: Repo, what: str) -> bool:
 
 
 def forget_words(repo: Repo) -> None:
-    """Show all messages again: another destination is configured."""
+    """Show all messages again: other places are agreed to."""
     files.remove_private(repo, repo.join_shared("push-said"))
 
 
-def has_failed(repo: Repo, destination: str) -> bool:
+def has_failed(repo: Repo, place: Place) -> bool:
     """Whether a push there failed less than a day ago, and none succeeded since."""
-    path = _locate_failure(repo, destination)
+    path = _locate_failure(repo, place)
     return os.path.isfile(path) and not files.is_older(path, _DAY)
 
 
-def note_failure(repo: Repo, destination: str) -> None:
+def note_failure(repo: Repo, place: Place) -> None:
     """Note that a push failed, unless one of the last day is noted."""
-    if not has_failed(repo, destination):
-        files.write_private(repo, _locate_failure(repo, destination), b"")
+    if not has_failed(repo, place):
+        files.write_private(repo, _locate_failure(repo, place), b"")
 
 
-def note_success(repo: Repo, destination: str) -> None:
+def note_success(repo: Repo, place: Place) -> None:
     """Forget a failure, and the hook's warnings of it."""
-    path = _locate_failure(repo, destination)
+    path = _locate_failure(repo, place)
     if os.path.isfile(path):
         files.remove_private(repo, path)
         hook_warnings.drop_warnings(repo, "pre-push")
 
 
-def _locate_failure(repo: Repo, destination: str) -> str:
-    return repo.join_shared("push-failed", files.escape_remote(destination))
+def _locate_failure(repo: Repo, place: Place) -> str:
+    return repo.join_shared("push-failed", build_file_name(place.url))
 
 
 _CHUNK = 200  # refs of one push
@@ -136,51 +136,59 @@ _SUBJECT = "Notes shared by gitcp"
 class Pushed(NamedTuple):
     """What came of a push of the store."""
 
-    tips: Tips  # of the remote
+    before: Tips  # of the place, as far as was known
+    tips: Tips  # of the place now
     merges: int  # with what others pushed meanwhile
     held: list[Held]  # what was held back
 
 
 def push_store(
     repo: Repo,
-    name: str,
+    place: Place,
     timeout: float,
     *,
     search: float | None = None,
     again: bool = True,
     leave: Container[str] = (),
 ) -> Pushed:
-    """Push the store.
+    """Push the store to a place.
 
-    Refs are pushed in chunks, and the remote's tips are written down after each: an interrupted
-    push continues there.  If another push was faster, its refs are fetched and united with ours,
-    and the push is tried again until timeout (seconds).  search: seconds that a hook may search for
-    secrets, by default timeout.  again: ask the remote even if it is known to have all.  leave:
-    refs not to push.  Raises Error that names the remote if it refuses, or the time is up.
+    If another push was faster, its refs are fetched and united with ours, and the push is tried
+    again until timeout (seconds).  search: seconds that a hook may search for secrets, by default
+    timeout.  again: ask the remote even if it is known to have all.  leave: refs not to push.
+    Raises Error that names the remote if it refuses, or the time is up.
     """
-    remote, merges, idle, known = None, 0, 0, checkpoint_list.read_pushed(repo, name)
+    remote: Remote | None = None
+    merges = 0
+    idle = 0
+    first = known = checkpoint_list.read_pushed(repo, place.url)
     while True:
-        outgoing = _choose_outgoing(repo, known, leave)
+        outgoing = choose_outgoing(repo, known, leave)
         if not again and outgoing.items() <= known.items():
-            _note_pushed(repo, name, known)
-            return Pushed(outgoing, merges, [])
+            _note_pushed(repo, place, known)
+            return Pushed(first, outgoing, merges, [])
         secrets = share_remote.search_new(repo, outgoing, known, search or timeout)
         if remote is None:
-            remote = open_remote(repo, name, timeout)
+            remote = Remote(repo, place, timeout)
             if again or refs.REF in outgoing.keys() - known.keys():
-                known = _list_known(repo, remote)
-                _fetch_parts(repo, remote, known)
-                outgoing = _choose_outgoing(repo, known, leave)
+                first, outgoing = _ask(repo, remote, leave)
+            known = {**first}  # to which what is pushed is added
         tips = _leave_out(repo, outgoing, known, secrets)
         moved = _push_chunks(repo, remote, tips, known)
         if not moved:
-            _note_pushed(repo, name, known)
-            held = _name_held(repo.objects, outgoing, tips, secrets)
-            return Pushed(tips, merges, held)
-        before, known = known, known | _fetch_moved(repo, remote, merges)
+            _note_pushed(repo, place, known)
+            return Pushed(first, tips, merges, _name_held(repo.objects, outgoing, tips, secrets))
+        earlier = known
+        known = known | _fetch_moved(repo, remote, merges)
         merges += 1
-        idle = idle + 1 if all(before.get(ref) == known.get(ref) for ref in moved) else 0
-        _check_progress(repo, name, moved, known, idle)
+        idle = _check_progress(repo, remote, moved, earlier, known, idle)
+
+
+def _ask(repo: Repo, remote: Remote, leave: Container[str]) -> tuple[Tips, Tips]:
+    """(the tips that the remote has, ours to push there)."""
+    known = remote.list_refs(*_list_shared(repo))
+    _fetch_parts(repo, remote, known)
+    return known, choose_outgoing(repo, known, leave)
 
 
 def _leave_out(repo: Repo, tips: Tips, theirs: Tips, secrets: Mapping[str, str]) -> Tips:
@@ -214,45 +222,51 @@ def _fetch_parts(repo: Repo, remote: Remote, theirs: Tips) -> None:
     _fetch_and_unite(repo, remote, {ref: theirs[ref] for ref in parts})
 
 
-def _check_progress(repo: Repo, name: str, moved: Tips, theirs: Tips, idle: int) -> None:
+def _check_progress(
+    repo: Repo, remote: Remote, moved: Tips, earlier: Tips, theirs: Tips, idle: int
+) -> int:
     """Raise Error if the remote still has a history that was forgotten here, or shows nothing new
-    of the refs that have moved (ref -> reason); idle: for how many fetches."""
+    of the refs that have moved (ref -> reason); return for how many fetches.
+
+    earlier, theirs: its tips before this fetch and after it; idle: what the last call returned.
+    """
+    idle = idle + 1 if all(earlier.get(ref) == theirs.get(ref) for ref in moved) else 0
     if idle > _IDLE:
         [(ref, why), *_] = moved.items()
-        raise Error(f"'{name}' refuses '{ref}' each time: {why}")
+        raise Error(f"'{remote.label}' refuses '{ref}' each time: {why}")
     for ref in moved:
         our_tip, their_tip = refs.read_ref(repo, ref), theirs.get(ref)
         if _is_notes(ref) or not our_tip or not their_tip:
             continue
         if not is_ancestor(repo, their_tip, our_tip):
             remedy = "'gitcp forget --remote' takes it out there"
-            raise Error(f"'{name}' still has what was forgotten here: {remedy}")
+            raise Error(f"'{remote.label}' still has what was forgotten here: {remedy}")
+    return idle
 
 
-def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]:
-    """Replace by ours the remote's histories with what was forgotten here, at each of its URLs;
-    return (the number replaced, the refs that have moved).
+def forget_there(repo: Repo, place: Place, timeout: float) -> tuple[int, list[str]]:
+    """Replace by ours a place's histories with what was forgotten here; return (the number
+    replaced, the refs that have moved).
 
     One ref is replaced at a time, unless it has moved since the last push or fetch.
     """
-    remote, places = open_remote(repo, name, timeout), (refs.REF, summaries.REF, CHECKPOINTS)
-    ours, count, moved = refs.list_refs(repo, *places), 0, dict[str, None]()
-    tips: list[Tips] = []
-    for url in remote.take_urls():
-        known = checkpoint_list.read_pushed(repo, url)
-        tips.append(known)
-        for ref, their_tip in _select_shared(remote.list_refs(*places), places).items():
-            tip = ours.get(ref)
-            if tip is None or tip == their_tip or is_ancestor(repo, their_tip, tip):
-                continue
-            if known.get(ref) != their_tip or remote.push_refs({ref: tip}, lease=their_tip):
-                moved[ref] = None
-                continue
-            count += 1
-            known[ref] = tip
-            checkpoint_list.set_pushed(repo, url, known)
-    checkpoint_list.set_pushed(repo, name, _list_common(tips))
-    return count, [*moved]
+    remote = Remote(repo, place, timeout)
+    shared = (refs.REF, summaries.REF, CHECKPOINTS)
+    ours = refs.list_refs(repo, *shared)
+    known = checkpoint_list.read_pushed(repo, place.url)
+    count = 0
+    moved: list[str] = []
+    for ref, their_tip in _select_shared(remote.list_refs(*shared), shared).items():
+        tip = ours.get(ref)
+        if tip is None or tip == their_tip or is_ancestor(repo, their_tip, tip):
+            continue
+        if known.get(ref) != their_tip or remote.push_refs({ref: tip}, lease=their_tip):
+            moved.append(ref)
+            continue
+        count += 1
+        known[ref] = tip
+        checkpoint_list.set_pushed(repo, place.url, known)
+    return count, moved
 
 
 def _fetch_moved(repo: Repo, remote: Remote, merges: int) -> Tips:
@@ -261,13 +275,14 @@ def _fetch_moved(repo: Repo, remote: Remote, merges: int) -> Tips:
     if merges:
         time.sleep(min(remote.count_seconds_left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
     if not remote.count_seconds_left():
-        raise Error(f"'{remote.name}' is too busy: others pushed {merges} times meanwhile")
+        raise Error(f"'{remote.label}' is too busy: others pushed {merges} times meanwhile")
     return _fetch_all(repo, remote)
 
 
 def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> dict[str, str]:
     """Push the tips that remote_tips lack, and add them there; return ref -> reason of the refs
-    that another push has moved meanwhile."""
+    that another push has moved meanwhile.  The remote's tips are written down after each chunk: an
+    interrupted push continues there."""
     unsent = [ref for ref, oid in tips.items() if remote_tips.get(ref) != oid]
     moved: dict[str, str] = {}
     for start in range(0, len(unsent), _CHUNK):
@@ -275,40 +290,40 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> d
         lost = remote.push_refs(chunk)
         moved |= lost
         remote_tips |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
-        checkpoint_list.set_pushed(repo, remote.name, remote_tips)
+        checkpoint_list.set_pushed(repo, remote.url, remote_tips)
     return moved
 
 
 def fetch_store(
     repo: Repo,
-    name: str,
+    place: Place,
     timeout: float,
     ids: Collection[str] = (),
     *,
     to_forget: bool = False,
 ) -> Tips:
-    """Fetch the remote's checkpoints and notes and unite them with ours; return our tips.
+    """Fetch the checkpoints and notes of a place and unite them with ours; return our tips.
 
     ids: fetch only these checkpoints if each has a ref of its own there.  to_forget: fetch also
     what is shared only with gitcp.share-abandoned, and keep our branch beside jj until the caller
     calls conversion.leave_branch().  Raises Error that names the remote if it cannot be reached in
     timeout seconds.
     """
-    remote = open_remote(repo, name, timeout)
+    remote = Remote(repo, place, timeout)
     own_refs = {build_checkpoint_ref(checkpoint_id) for checkpoint_id in ids}
     theirs = remote.list_refs(*own_refs) if own_refs else {}
     if own_refs and own_refs == theirs.keys():
         _fetch_and_unite(repo, remote, theirs)
     else:
-        known = _fetch_all(repo, remote, to_forget)
-        checkpoint_list.set_pushed(repo, name, known)
+        _fetch_all(repo, remote, to_forget)
     return list_local(repo)
 
 
-def fetch_absent(repo: Repo, name: str, timeout: float) -> tuple[int, int]:
+def fetch_absent(repo: Repo, place: Place, timeout: float) -> tuple[int, int]:
     """Fetch what the present checkpoints lack of their files; return (how many objects came, how
     many the remote lacks).  Raises Error if the remote does not answer in timeout seconds."""
-    remote, came = open_remote(repo, name, timeout), 0
+    remote = Remote(repo, place, timeout)
+    came = 0
     asked: set[str] = set()
     while fresh := [oid for oid in _list_absent(repo) if oid not in asked]:
         remote.list_refs("HEAD")  # which raises if it cannot be reached
@@ -324,9 +339,9 @@ def _list_absent(repo: Repo) -> list[str]:
     return [line[1:] for line in decode_lines(out) if line.startswith("?")]
 
 
-def list_there(repo: Repo, name: str, timeout: float) -> Tips:
-    """The remote's tips of the shared refs; nothing is fetched.  Raises as fetch_store()."""
-    return _list_remote(repo, open_remote(repo, name, timeout))
+def list_there(repo: Repo, place: Place, timeout: float) -> Tips:
+    """A place's tips of the shared refs; nothing is fetched.  Raises as fetch_store()."""
+    return _list_remote(repo, Remote(repo, place, timeout))
 
 
 def list_local(repo: Repo) -> Tips:
@@ -334,7 +349,7 @@ def list_local(repo: Repo) -> Tips:
     return _select_shared(refs.list_refs(repo, *_list_shared(repo)), _list_shared(repo))
 
 
-def _choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Tips:
+def choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Tips:
     """Our tips as they are pushed to a remote that has theirs, without the refs in leave."""
     tips = {ref: oid for ref, oid in list_local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
@@ -376,24 +391,12 @@ def _is_notes(ref: str) -> bool:
 
 def _fetch_all(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
     """Fetch the remote's tips and unite them with ours; return them."""
-    tips: list[Tips] = []
-    for url in remote.take_urls():
-        tips.append(_list_remote(repo, remote, to_forget))
-        _fetch_and_unite(repo, remote, tips[-1])
-        checkpoint_list.set_pushed(repo, url, tips[-1])
+    tips = _list_remote(repo, remote, to_forget)
+    _fetch_and_unite(repo, remote, tips)
+    checkpoint_list.set_pushed(repo, remote.url, tips)
     if not to_forget:
         conversion.leave_branch(repo)
-    return _list_common(tips)
-
-
-def _list_known(repo: Repo, remote: Remote) -> Tips:
-    """The remote's tips of the shared refs."""
-    return _list_common([remote.list_refs(*_list_shared(repo)) for _ in remote.take_urls()])
-
-
-def _list_common(tips: list[Tips]) -> Tips:
-    """The tips that several repositories have alike."""
-    return {r: oid for r, oid in tips[0].items() if all(t.get(r) == oid for t in tips)}
+    return tips
 
 
 def _list_remote(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
@@ -460,14 +463,19 @@ def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
     return refs.retry_moved(repo, "notes" if _choose_join(ref) else "v1", attempt_move)
 
 
-def _note_pushed(repo: Repo, name: str, tips: Tips) -> None:
-    """Write down the remote's tips; remove the marker of unpushed checkpoints if the destination
-    has everything."""
+def _note_pushed(repo: Repo, place: Place, tips: Tips) -> None:
+    """Write down a place's tips; remove the marker of unpushed checkpoints if each place that was
+    agreed to has everything."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
-        checkpoint_list.set_pushed(repo, name, tips)
-        target = name == checkpoint_list.read_destination(repo)
-        if target and _choose_outgoing(repo, tips).items() <= tips.items():
+        checkpoint_list.set_pushed(repo, place.url, tips)
+        agreed = places.list_agreed(repo)
+        if agreed and all(_has_everything(repo, url) for url in agreed):
             files.remove_private(repo, repo.join_shared("unpushed"))
+
+
+def _has_everything(repo: Repo, url: str) -> bool:
+    tips = checkpoint_list.read_pushed(repo, url)
+    return choose_outgoing(repo, tips).items() <= tips.items()
 
 
 def select_notes(repo: Repo, ours: str, theirs: str, join: Join) -> str:

@@ -20,7 +20,7 @@ from gitcp.store import journal, notes, redaction, refs, stream
 from gitcp.store.lines import edit_lines
 from gitcp.store.reading import run_tasks, split_windows, spread_batches
 from gitcp.store.session import others
-from gitcp.store.share import sync
+from gitcp.store.share import places, sync
 from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions as turn_sessions
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
@@ -619,7 +619,7 @@ def read_temporary(repo: Repo, oid: str) -> Record:
     }
 
 
-# Fetching missing checkpoints from the destination when a person asks for one.
+# Fetching missing checkpoints from where they are sent when a person asks for one.
 _SECONDS = 5.0
 
 
@@ -652,19 +652,21 @@ def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
 
 
 def _fetch_store(repo: Repo, name: str, depth: int) -> None:
-    source = checkpoint_list.find_source(repo)
-    lacking = _list_lacking(repo, name, depth) if source else []
+    lacking = _list_lacking(repo, name, depth)
     if not lacking:
         return
-    console.tell(f"fetching checkpoints from '{source}'")
-    try:
-        sync.fetch_store(repo, source, _SECONDS, lacking)
-    except Error as e:
-        console.warn_lacking(str(e))
-        return
-    if left := _list_lacking(repo, name, depth):
-        what = f"checkpoint{'s' if len(left) > 1 else ''} {' '.join(left)}"
-        console.tell(f"'{source}' does not have {what}: perhaps it was not pushed yet")
+    for place in places.list_sources(repo):
+        console.tell(f"fetching checkpoints from '{place.label}'")
+        try:
+            sync.fetch_store(repo, place, _SECONDS, lacking)
+        except Error as e:
+            console.warn_lacking(str(e))
+            continue
+        lacking = _list_lacking(repo, name, depth)
+        if not lacking:
+            return
+        what = f"checkpoint{'s' if len(lacking) > 1 else ''} {' '.join(lacking)}"
+        console.tell(f"'{place.label}' does not have {what}: perhaps it was not pushed yet")
 
 
 def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:

@@ -33,8 +33,8 @@ from gitcp.store.lines import exports
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.prices import list_price
 from gitcp.store.setup import adapters
+from gitcp.store.share import places
 from gitcp.store.show import reports
-from gitcp.store.v1 import checkpoint_list
 from gitcp.terminal import extras
 
 TYPE_CHECKING = False
@@ -278,7 +278,7 @@ def export_facts(
 
 def name_repository(repo: Repo) -> str:
     """The name of a repository by the URL of its usual remote, else by its directory."""
-    remote = checkpoint_list.find_usual_remote(repo)
+    remote = places.find_usual_remote(repo)
     url = repo.config.get(f"remote.{remote}.url") if remote else ""
     return fact_tables.derive_repository_name(url or repo.top or repo.common)
 

@@ -7,11 +7,12 @@ from contextlib import suppress
 from gitcp import console
 from gitcp.core import formats, links, v1_format
 from gitcp.core.formats import CHECKPOINT_ID, is_object_name, is_ref, parse_checkpoint_ref
+from gitcp.core.places import build_file_name
 from gitcp.errors import Error, GitError, InputError
-from gitcp.files import escape_remote, read_cache, write_private
+from gitcp.files import read_cache, write_private
 from gitcp.git import decode_name, encode_name
 from gitcp.objects import TREE, Objects, find_tree, need_commit, read_commit, read_tree
-from gitcp.record import decode_lines, parse_json
+from gitcp.record import parse_json
 from gitcp.store import notes, refs
 from gitcp.store.reading import run_task, run_tasks, split_windows, spread_batches
 from gitcp.store.v1 import checkpoints
@@ -375,117 +376,27 @@ def read_texts(
     return message, (reader or notes.Reader(objects)).read_note(commit) or b""
 
 
-# The destination: the repository that the permanent store is pushed to and fetched from.
-#
-# `gitcp.remote` names it: a remote, a URL, or `none`.
-NONE = "none"
-_KEY = "gitcp.remote"
-_STORE = "entire/checkpoints/v1"
-
-
-def read_destination(repo: Repo) -> str:
-    """The configured destination: a remote's name, a URL or NONE; "" without one."""
-    return (repo.config.get_option("gitcp.remote") or "").strip()
-
-
-def write_destination(repo: Repo, destination: str) -> None:
-    """Configure the destination of this repository."""
-    repo.git.run("config", "--local", _KEY, destination)
-
-
-def list_remotes(repo: Repo) -> list[str]:
-    """The names of the configured remotes."""
-    keys = [
-        *repo.config.list_keys("remote.", ".url"),
-        *repo.config.list_keys("remote.", ".pushurl"),
-    ]
-    return list(dict.fromkeys(key.removeprefix("remote.").rpartition(".")[0] for key in keys))
-
-
-def find_destination(repo: Repo) -> str:
-    """The remote or URL that the store is pushed to: the configured one if it is valid, else "".
-
-    Nothing else is a person's consent: neither a push or fetch of the past, nor what a clone has.
-    """
-    configured = read_destination(repo)
-    return configured if configured in list_remotes(repo) or is_address(repo, configured) else ""
-
-
-def find_source(repo: Repo) -> str:
-    """Where a missing checkpoint is fetched from: the destination; without configuration the remote
-    that `git push` uses; "" for none."""
-    return find_destination(repo) or ("" if read_destination(repo) else find_usual_remote(repo))
-
-
-def need_destination(repo: Repo) -> str:
-    """find_destination(); raises Error if there is none."""
-    if name := find_destination(repo):
-        return name
-    advice = f"'gitcp push --to {find_usual_remote(repo) or '<remote>'}' sets one"
-    configured = read_destination(repo)
-    if configured == NONE:
-        raise Error(f"gitcp.remote is 'none', so checkpoints stay here; {advice}")
-    if configured:
-        raise Error(f"gitcp.remote names '{configured}', which is not a remote; {advice}")
-    raise Error(f"no destination is set for checkpoints; {advice}")
-
-
-def check_destination(repo: Repo, destination: str) -> str:
-    """A destination that a person names; raises InputError unless it is NONE, a remote or a URL."""
-    if destination == NONE or destination in list_remotes(repo) or is_url(destination):
-        return destination
-    raise InputError(f"neither a remote nor a URL: '{destination}'")
-
-
-def is_address(repo: Repo, destination: str) -> bool:
-    """Whether a destination is a URL and not the name of a remote."""
-    return destination not in list_remotes(repo) and is_url(destination)
-
-
-def is_url(name: str) -> bool:
-    """Whether a name that is no remote's is the address of a repository."""
-    return any(sign in name for sign in ":/") or name.startswith((".", "~"))
-
-
-def find_usual_remote(repo: Repo) -> str:
-    """The remote that `git push` uses; "" if there are several."""
-    branch = refs.read_branch(repo).removeprefix("refs/heads/")
-    keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
-    for key in keys:
-        if name := repo.config.get(key):
-            return name
-    remotes = list_remotes(repo)
-    return "origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else ""
-
-
-def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
-    """Whether a push to a remote, or to a URL, goes to the destination; url: as git resolved it."""
-    if destination in (remote, url):
-        return True
-    is_remote = destination in list_remotes(repo)
-    args = ("remote", "get-url", "--push", "--all") if is_remote else ("ls-remote", "--get-url")
-    return url in decode_lines(repo.git.run(*args, destination, ok=(0, 2, 128))[1])
-
-
-def count_lacking(repo: Repo, destination: str) -> int:
-    """The number of checkpoints that the destination, as far as is known, lacks or has otherwise.
-    Those on a branch that is not pushed count."""
-    ours, theirs = checkpoints.list_tips(repo), read_pushed(repo, destination)
-    if tip := refs.read_ref(repo, refs.REF):
+# What a place has of the store, as far as is known.
+def list_tips(repo: Repo) -> Tips:
+    """The tips of the refs that have checkpoints here, the branch also where it is not pushed."""
+    ours = checkpoints.list_tips(repo)
+    tip = refs.read_ref(repo, refs.REF)
+    if tip:
         ours[refs.REF] = tip
-    tracked = refs.read_ref(repo, f"refs/remotes/{destination}/{_STORE}")
-    count = count_changed(repo.objects, ours, theirs)
-    if not tracked:
-        return count
-    return min(count, count_changed(repo.objects, ours, {**theirs, refs.REF: tracked}))
+    return ours
 
 
 def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
     """The number of checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
+    return len(list_changed(objects, ours, theirs))
+
+
+def list_changed(objects: Objects, ours: Tips, theirs: Tips) -> set[str]:
+    """The ids of the checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
     our_tree, their_tree = (find_tree(objects, tips.get(refs.REF)) for tips in (ours, theirs))
     own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
     lacking = {name for name, is_equal in own.items() if name and not is_equal}
-    return len(_list_changed(objects, our_tree, their_tree) - own.keys() | lacking)
+    return _list_changed(objects, our_tree, their_tree) - own.keys() | lacking
 
 
 def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
@@ -503,19 +414,19 @@ def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set
     return changed
 
 
-def read_pushed(repo: Repo, remote: str) -> Tips:
-    """The tips that a remote had after our last push."""
-    lines = decode_name(read_cache(_join_pushed(repo, remote))).splitlines()
+def read_pushed(repo: Repo, place: str) -> Tips:
+    """The tips that a place (its URL) had after our last push or fetch."""
+    lines = decode_name(read_cache(_join_pushed(repo, place))).splitlines()
     pairs = [line.split() for line in lines]
     fits = all(len(pair) == 2 and is_object_name(pair[0]) and is_ref(pair[1]) for pair in pairs)
     return {pair[1]: pair[0] for pair in pairs} if fits else {}
 
 
-def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
-    """Write down the tips that a remote has now."""
+def set_pushed(repo: Repo, place: str, tips: Mapping[str, str]) -> None:
+    """Write down the tips that a place (its URL) has now."""
     lines = (f"{oid} {ref}\n" for ref, oid in tips.items())
-    write_private(repo, _join_pushed(repo, remote), encode_name("".join(lines)))
+    write_private(repo, _join_pushed(repo, place), encode_name("".join(lines)))
 
 
-def _join_pushed(repo: Repo, name: str) -> str:
-    return repo.join_shared("pushed", escape_remote(name))
+def _join_pushed(repo: Repo, place: str) -> str:
+    return repo.join_shared("pushed", build_file_name(place))

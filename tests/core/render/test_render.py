@@ -118,12 +118,21 @@ ABOUT: Json = {
         ({"settled": 2}, "no session is running, and all their work is committed"),
         ({"settled": 2}, "  2 earlier sessions ('gitcp sessions -a')"),
         (
-            {"destination": "o", "reachable": True, "unpushed": 1},
-            "checkpoints go to 'o', which lacks 1 checkpoint ('gitcp push')",
+            {"places": [{"url": "/u", "label": "o", "unpushed": 1}]},
+            "checkpoints go to 'o' (/u), which lacks 1 checkpoint ('gitcp push')",
         ),
         (
-            {"destination": "o", "reachable": True},
-            "checkpoints go to 'o', which has all of them",
+            {"places": [{"url": "/u", "label": "o", "unpushed": 0}]},
+            "checkpoints go to 'o' (/u), which has all of them",
+        ),
+        (
+            {"places": [{"url": "/u", "label": "/u", "unpushed": 0, "each_push": True}]},
+            "checkpoints go to '/u' at each push, which has all of them",
+        ),
+        ({"places": [{"url": "/u", "label": "o"}]}, "checkpoints go to 'o' (/u)"),
+        (
+            {"places": [{"url": "/u", "label": "o"}], "remote": "f", "remote_url": "/f"},
+            "none go to 'f' (/f): 'gitcp push --to f' sends them there, too",
         ),
         ({"destination": "none"}, "checkpoints stay here (gitcp.remote is none)"),
         ({"remote": "o"}, "checkpoints stay here ('gitcp push --to o' sends them)"),

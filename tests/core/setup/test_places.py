@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.places import clean_url
+from gitcp.core.places import clean_url, name_place
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,19 @@ def test_a_place_has_no_password_and_no_token(url: str, place: str) -> None:
 @pytest.mark.parametrize("other", ["http://host/x", "https://host/x/", "https://HOST/x"])
 def test_other_bytes_are_another_place(other: str) -> None:
     assert clean_url(other) != clean_url("https://host/x")
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("../b.git", "/top/a/../b.git"),
+        ("b", "/top/a/b"),
+        ("./c:d", "/top/a/./c:d"),
+        ("/b.git", "/b.git"),
+        ("host:b.git", "host:b.git"),
+        ("https://me@host/b", "https://host/b"),
+        ("", ""),
+    ],
+)
+def test_a_relative_path_is_a_place_of_its_own_in_each_worktree(url: str, place: str) -> None:
+    assert name_place(url, "/top/a") == place
