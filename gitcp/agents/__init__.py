@@ -50,7 +50,12 @@ class Client:
     LIMITS: Mapping[str, int] = {}  # hook -> its own time-out
     NOT_HOOKED: tuple[str, ...] = ()  # the EVENTS for which no hook is installed
     SECONDS = 60  # the default time-out of a hook; 0: none
-    DISABLING_KEY = ""  # the key of its settings that switches hooks off
+    # Key of its settings, with dots -> the value with which it runs no hooks; in those of its
+    # administrator alone; the value of a folder that it does not trust.
+    SWITCHES: Mapping[str, bool] = {}
+    MANAGED_SWITCHES: Mapping[str, bool] = {}
+    DISTRUST: tuple[str, str, str, object] | None = None  # file below home, table, key, value
+    SWITCH_FILES: tuple[str, ...] = ()  # settings with these keys besides those for hooks
     MANAGED: tuple[str, ...] = ()  # settings of its administrator, which override all others
     TRUST_NOTE = ""  # what it asks before it runs hooks
     UNTRIED = False  # True: never tried with the real client

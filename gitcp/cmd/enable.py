@@ -7,13 +7,13 @@ import sys
 import tempfile
 from importlib.util import find_spec
 
-from gitcp import agents, console
+from gitcp import agents, console, files
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.core.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.render import completion
 from gitcp.repo import Repo
-from gitcp.store.care import installation
+from gitcp.store.care import installation, switches
 from gitcp.store.imports import imports
 from gitcp.store.setup import adapters, configured_hooks, install, takeover
 from gitcp.store.share import places
@@ -128,12 +128,30 @@ def _say_next(repo: Repo) -> None:
     home = os.path.expanduser("~")
     kept = imports.count_conversations(repo, home)
     cli.show(*imports.describe_counts(repo, home, kept))
+    if kept:
+        _offer_import(repo, home)
     if sys.stdout.isatty():
         shell = os.path.basename(os.environ.get("SHELL", ""))
         if shell in completion.STARTS:
             command, file = completion.STARTS[shell]
             cli.show(f"'{command}' in {file} completes commands")
     print("'gitcp status' shows what is recorded from now on")
+
+
+def _offer_import(repo: Repo, home: str) -> None:
+    """Ask once, at a terminal, whether to import the conversations that are there."""
+    asked = repo.join_shared("import-asked")
+    if os.path.exists(asked) or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    files.touch_private(repo, asked)
+    if not cli.ask_consent("link their commits now?"):
+        return
+    plan = imports.prepare_import(repo, home)
+    step = imports.carry_out_plan(repo, plan)
+    if step:
+        print(f"linked {plan.format_reason()}: 'gitcp undo' takes it back ({step[:8]})")
+    else:
+        print("no commit has lines of them")
 
 
 def _write_files(writes: Sequence[Write], notes: Sequence[str], *, done: bool) -> int:
@@ -165,7 +183,7 @@ def _enable_everywhere(args: Namespace) -> int:
     repos = reports.find_below(args.directory)
     done, left = install.install_person(args.agent, args.force, args.dry_run)
     for client in map(agents.get_client, args.agent or _NAMES):
-        left += [str(finding["reason"]) for finding in installation.find_switch(client, {})]
+        left += [str(finding["reason"]) for finding in switches.find_switches(client, "", {})]
     cli.show(*(map(_announce, done) if args.dry_run else done))
     count = 0
     for repo in repos:

@@ -178,6 +178,7 @@ KINDS = (
         File(COMMON, "installed/", "", "what enable wrote, and what was there before"),
         File(COMMON, "adapters/<agent>", "", "the program that wrote an agent's hooks"),
         File(COMMON, "proposals-answered", "", "the destinations that a person was asked for"),
+        File(COMMON, "import-asked", "flag", "a person was asked whether to import conversations"),
         File(PERSON, "installed/", "", "likewise for the person's settings"),
     ),
     Kind(

@@ -14,6 +14,7 @@ import pytest
 from tests.imports.conftest import TALE, Yesterday, coder
 from tests.support import warm
 from tests.support.harness import Json, World
+from tests.support.terminal import talk
 
 WRONG = "was not recorded"
 
@@ -159,6 +160,18 @@ def test_what_was_forgotten_or_written_while_gitcp_was_off_is_not_counted(
     time.sleep(1.1)
     silent.run("enable")
     assert counted(silent) == []
+
+
+def test_enable_asks_once_at_a_terminal_whether_to_import_what_was_there(
+    worked: Yesterday,
+) -> None:
+    world = World(worked.repo, worked.home)
+    enable = ["enable", "--agent=claude-code", "--checkpoints=none"]
+    seen = talk(world, enable, ("link their commits now?", "\n"))
+    assert "1 conversation since" in seen and "linked 1 session, 1 commit" in seen
+    assert "Entire-Checkpoint" in worked.git("notes", "--ref=gitcp", "show", "HEAD")
+    (worked.repo / ".claude" / "settings.local.json").unlink()
+    assert "link their commits" not in talk(world, enable)
 
 
 @pytest.mark.parametrize("how", ["commit", "status", "session start"])

@@ -14,7 +14,7 @@ from gitcp import agents
 from gitcp.core.findings import make_finding
 from gitcp.errors import Busy
 from gitcp.repo import Repo
-from gitcp.store.care import installation, table
+from gitcp.store.care import switches, table
 from gitcp.store.care.case import Case
 from tests.support import warm
 from tests.support.copies import plant
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Break = Callable[[World], object]
 MANIFEST = ".git/gitcp/installed/manifest.json"
 SETTINGS = ".claude/settings.local.json"
+TRUST = '{"projects": {"TOP": {"hasTrustDialogAccepted": %s}}}'
+LEVEL = '[projects."TOP"]\ntrust_level = "%s"\n'
+GEMINI = '{"hooksConfig": {"enabled": %s}}'
 
 
 def doctor(world: World, *args: str) -> tuple[int, str]:
@@ -263,18 +266,50 @@ def test_what_a_person_has_to_mend_is_named_until_it_is_gone(enabled: World, wha
     assert doctor(enabled)[0] == 0
 
 
-def test_the_settings_of_an_administrator_decide_whether_hooks_run(tmp_path: Path) -> None:
+def test_the_settings_of_an_administrator_decide_whether_hooks_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = agents.get_client("claude-code")
     managed, own = tmp_path / "managed.json", tmp_path / "settings.json"
-    client.MANAGED = (str(managed),)
+    monkeypatch.setattr(client, "MANAGED", (str(managed),), raising=False)
     for there, given, named in (
         ("", '{"disableAllHooks": true}', [str(own)]),
         ('{"disableAllHooks": false}', '{"disableAllHooks": true}', []),
         ('{"disableAllHooks": true}', "", [str(managed)]),
+        ('{"allowManagedHooksOnly": true}', "", [str(managed)]),
+        ('{"allowManagedHooksOnly": false}', '{"allowManagedHooksOnly": true}', []),
     ):
         managed.write_text(there)
-        found = installation.find_switch(client, {str(own): given})
+        found = switches.find_switches(client, "", {str(own): given})
         assert [one["subject"] for one in found] == named
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "text", "what"),
+    [
+        ("claude-code", "~/.claude.json", TRUST % "false", "does not trust this folder"),
+        ("claude-code", "~/.claude.json", TRUST % "true", ""),
+        ("codex", "~/.codex/config.toml", "[features]\nhooks = false\n", "runs no hooks"),
+        ("codex", ".codex/config.toml", "[features]\ncodex_hooks = false\n", "runs no hooks"),
+        ("codex", "~/.codex/config.toml", "[features]\nhooks = true\n", ""),
+        ("codex", "~/.codex/config.toml", LEVEL % "untrusted", "does not trust this folder"),
+        ("codex", "~/.codex/config.toml", LEVEL % "trusted", ""),
+        ("gemini-cli", "~/.gemini/settings.json", GEMINI % "false", "runs no hooks"),
+        ("gemini-cli", "~/.gemini/settings.json", GEMINI % "true", ""),
+        ("qwen-code", "~/.qwen/settings.json", '{"disableAllHooks": true} // all', "runs no hooks"),
+    ],
+)
+def test_doctor_names_the_switch_with_which_a_client_runs_no_hooks(
+    world: World, agent: str, path: str, text: str, what: str
+) -> None:
+    world.gitcp("enable", f"--agent={agent}")
+    file = Path(path).expanduser() if path.startswith("~") else world.path / path
+    write(file, text.replace("TOP", str(world.path)))
+    said = doctor(world)[1]
+    if what:
+        assert f"in '{file}': {agent} {what}" in said
+    else:
+        assert str(file) not in said
 
 
 def test_a_hook_of_the_person_s_in_the_place_of_cline_s_is_named(world: World) -> None:

@@ -27,7 +27,9 @@ class ClaudeCode(agents.Client):
     PROGRAM = "claude"
     FOLDERS = (".claude",)
     HOME_ENV = "CLAUDE_CONFIG_DIR"
-    DISABLING_KEY = "disableAllHooks"
+    SWITCHES = {"disableAllHooks": True}
+    MANAGED_SWITCHES = {"allowManagedHooksOnly": True}
+    DISTRUST = ".claude.json", "projects", "hasTrustDialogAccepted", False
     MANAGED = (
         "/etc/claude-code/managed-settings.json",
         "/Library/Application Support/ClaudeCode/managed-settings.json",

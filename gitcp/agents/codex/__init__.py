@@ -23,6 +23,11 @@ class Codex(agents.Client):
     PROGRAM = "codex"
     FOLDERS = (".codex",)
     HOME_ENV = "CODEX_HOME"
+    SWITCHES = {"features.hooks": False, "features.codex_hooks": False}
+    MANAGED_SWITCHES = {"allow_managed_hooks_only": True}
+    DISTRUST = ".codex/config.toml", "projects", "trust_level", "untrusted"
+    SWITCH_FILES = (".codex/config.toml",)
+    MANAGED = ("/etc/codex/requirements.toml",)
     SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
     ANSWERS = "permission"
     SETTINGS = dict.fromkeys(("shared", "user"), ".codex/hooks.json")

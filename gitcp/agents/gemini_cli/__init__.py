@@ -24,6 +24,11 @@ class GeminiCli(agents.Client):
     FOLDERS = (".gemini",)
     SESSION_ENV = ("GEMINI_SESSION_ID",)
     PROJECT_ENV = "GEMINI_PROJECT_DIR"
+    SWITCHES = {"hooksConfig.enabled": False}
+    MANAGED = (
+        "/etc/gemini-cli/settings.json",
+        "/Library/Application Support/GeminiCli/settings.json",
+    )
     HERE_ONLY = True  # it does not read the settings of directories above
     ANSWERS = "decision"
     FORM = "commented"

@@ -22,6 +22,11 @@ class QwenCode(agents.Client):
     PROGRAM = "qwen"
     FOLDERS = (".qwen",)
     SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
+    SWITCHES = {"disableAllHooks": True}
+    MANAGED = (
+        "/etc/qwen-code/settings.json",
+        "/Library/Application Support/QwenCode/settings.json",
+    )
     PROJECT_ENV = "GEMINI_PROJECT_DIR"
     ANSWERS = "permission"
     FORM = "commented"

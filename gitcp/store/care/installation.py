@@ -13,13 +13,14 @@ from shutil import which
 
 from gitcp import files, object_lists
 from gitcp.agents import get_client, list_names
-from gitcp.agents.install import enabling, json_text, own_files, settings
+from gitcp.agents.install import enabling, own_files, settings
 from gitcp.core import installation
 from gitcp.core.findings import WARNING, make_finding
 from gitcp.errors import InputError
 from gitcp.files import Damaged
 from gitcp.git import decode_name
 from gitcp.store import hook_warnings
+from gitcp.store.care import switches
 from gitcp.store.care.case import Row
 from gitcp.store.session import is_home
 from gitcp.store.setup import adapters, configured_hooks, git_hooks, install, lfs, takeover
@@ -304,7 +305,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
             yield from _find_in_own_files(repo, client)
         else:
             yield from _find_in_settings(client, texts)
-            yield from find_switch(client, texts)
+            yield from switches.find_switches(client, repo.worktree, texts)
         yield from _find_entires(repo, client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
@@ -364,23 +365,6 @@ def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     if missing := [file for file in absent if file not in foreign]:
         reason = f"{name} is recorded in part: '{missing[0]}' is gone"
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
-
-
-def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
-    """Settings that stop a client from running hooks; those of its administrator come first."""
-    if not client.DISABLING_KEY:
-        return
-    managed = {path: decode_name(files.peek(path)) for path in client.MANAGED}
-    for path, content in (*managed.items(), *texts.items()):
-        try:
-            value = json_text.parse(content or "{}").get(client.DISABLING_KEY)
-        except InputError:
-            continue
-        if value is not None:
-            if value:
-                reason = f"'{client.DISABLING_KEY}' in '{path}': {client.NAME} runs no hooks"
-                yield make_finding("no-hooks", path, reason, remedy="remove it to be recorded")
-            return
 
 
 def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
