@@ -7,7 +7,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup generate format check test test-plain test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist git-suite html man vscode test-vscode
+.PHONY: setup generate format check test test-plain test-mac stress fuzz soak spark mutate recall carry bench bench-long bench-real demo picture dist git-suite html man vscode test-vscode
 
 setup: .venv/.stamp
 
@@ -94,6 +94,23 @@ bench: $(TOOLS)
 # REAL="<path>…": clones that are read, each in a temporary repository that borrows its objects.
 bench-real: $(TOOLS)
 	$(PY) -m bench.real $(REAL)
+
+# Formatters, and files in several languages, for `make carry`.
+build/carry/.stamp:
+	$(PYTHON) -m venv build/carry/python
+	build/carry/python/bin/pip install -q black ruff isort autopep8 yapf clang-format
+	npm install --silent --no-audit --no-fund --prefix build/carry/node prettier lodash jquery \
+		commander async underscore chalk@4 yargs semver
+	mkdir -p build/carry/rust/src
+	printf '[package]\nname = "carry"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\n%b' \
+		'regex = "1"\nserde_json = "1"\nclap = "4"\nbstr = "1"\n' >build/carry/rust/Cargo.toml
+	touch build/carry/rust/src/lib.rs
+	cd build/carry/rust && cargo vendor -q vendor >/dev/null
+	touch $@
+
+# How often the author of a line survives.  CLONES="<path>…": histories of people, which are read.
+carry: $(TOOLS) build/carry/.stamp
+	$(PY) -m bench.carry $(CLONES)
 
 # With the repositories of 100,000 files, made once and kept in the cache of the person.
 bench-long: $(TOOLS)
