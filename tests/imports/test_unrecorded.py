@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from gitcp import agents
+from gitcp.agents.reading import edits
 from tests.imports.conftest import TALE, Yesterday, coder
 from tests.support import warm
 from tests.support.harness import Json, World
+from tests.support.paths import TOP
 from tests.support.terminal import talk
 
 WRONG = "was not recorded"
@@ -280,3 +284,37 @@ def test_a_checkpoint_leaves_lines_of_a_silent_conversation_to_nobody(
     assert words == {"unknown"}
     words = {run[2] for entry in told["mine.py"] for run in entry["ranges"]}
     assert "person" in words and "unknown" not in words
+
+
+@pytest.mark.parametrize(
+    ("agent", "folder", "name"),
+    [
+        ("codex", ".codex/sessions/2026/11/29", "rollout-2026-11-29T10-00-00-{}.jsonl"),
+        ("claude-code", ".claude/projects/{slug}", "{}.jsonl"),
+        ("copilot", ".copilot/session-state/{}", "events.jsonl"),
+        ("pi", ".pi/agent/sessions/--{pi}--", "2026-11-29_{}.jsonl"),
+        ("qwen-code", ".qwen/projects/{slug}/chats", "{}.jsonl"),
+    ],
+)
+def test_a_real_conversation_of_each_client_is_noticed_at_a_commit(
+    silent: Yesterday, agent: str, folder: str, name: str
+) -> None:
+    """Recordings of real clients, as if they had happened here and now."""
+    scenarios = TOP / "tests" / "data" / "recordings" / agent
+    (recorded, *_) = sorted(scenarios.glob("basic*/*transcript*.jsonl")) or sorted(
+        scenarios.glob("basic*/*events.jsonl")
+    )
+    now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + 1))
+    text = recorded.read_text().replace("/repo", str(silent.repo))
+    text = re.sub(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d", now, text)
+    path = silent.home / "given.jsonl"
+    path.write_text(text)
+    client = agents.get_client(agent)
+    session_id = (client.read_head(str(path)) or edits.read_head(str(path)))["session"]
+    slug = re.sub("[^a-zA-Z0-9]", "-", str(silent.repo))
+    pi = str(silent.repo).strip("/").replace("/", "-")
+    place = silent.home / folder.format(session_id, slug=slug, pi=pi) / name.format(session_id)
+    place.parent.mkdir(parents=True)
+    path.rename(place)
+    assert WRONG in commit_at_terminal(silent)
+    assert counted(silent) == [session_id]
