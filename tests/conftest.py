@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import memory
-from tests.support import commit_forms, warm
+from tests.support import commit_forms, gits, warm
 from tests.support.copies import plant
 from tests.support.harness import Agent, World, enabled
 from tests.support.paths import TOP
@@ -124,6 +124,17 @@ def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     made = World(path, tmp_path / "home")
     yield made
     made.close()
+
+
+@pytest.fixture
+def older_git(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A git that runs no configured hooks, for what is said of hooks in files, which a world of the
+    test then has."""
+    names = [name for name in ("world", "enabled") if name in request.fixturenames]
+    worlds: list[World] = [request.getfixturevalue(name) for name in names]
+    monkeypatch.setenv("PATH", gits.find_older())
+    for world in worlds:
+        world.gitcp("enable")
 
 
 @pytest.fixture(scope="session")

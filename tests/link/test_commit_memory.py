@@ -10,6 +10,7 @@ import pytest
 from gitcp import context, files
 from gitcp.repo import Repo
 from gitcp.store import match, session
+from tests.support import gits
 from tests.support.harness import World
 
 ID, OTHER = "a1b2c3d4e5f6", "0123456789ab"
@@ -20,7 +21,7 @@ DIRECT: dict[str, Any] = {"how": "environment", "paths": [], "reasons": {}}
 def repo(world: World) -> Repo:
     """Of a commit that names ID, made without hooks."""
     message = f"a change\n\nEntire-Checkpoint: {ID}\n"
-    world.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", message)
+    world.git(*gits.SILENT, "commit", "-q", "--allow-empty", "-m", message)
     return Repo.find(str(world.path))
 
 

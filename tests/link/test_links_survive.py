@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import pytest
 
-from tests.support import commit_forms
+from tests.support import commit_forms, gits
 from tests.support.commit_forms import BOTH, NEW, left
 from tests.support.harness import Agent, World
 from tests.support.linking import linked, noted, own, sessions, settled, shell, sound, v1
 
-BARE = "git -c core.hooksPath=/dev/null"  # git without any hook
+BARE = shlex.join(["git", *gits.SILENT])  # git without any hook
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
@@ -188,7 +189,7 @@ def test_an_agent_that_runs_no_hooks_is_linked_when_its_tool_ends(world: World) 
     }
     a.event("PreToolUse", **tool)
     own(a, "add", "b.py")
-    own(a, "-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "by its own client")
+    own(a, *gits.SILENT, "commit", "-q", "-m", "by its own client")
     a.event("PostToolUse", **tool, tool_response={})
     [one] = noted(world)
     assert sessions(world, one)[a.sid]["files_touched"] == ["b.py"]

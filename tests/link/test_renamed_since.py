@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support import gits
 from tests.support.harness import World
 from tests.support.linking import noted
 
@@ -72,7 +73,7 @@ def test_a_rename_of_another_file_that_has_its_lines_is_not_the_work(
 ) -> None:
     put_away(world)
     world.write("new/two.txt", join([*ROWS[:10], *OWN, *ROWS[10:]]))
-    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "the same lines without hooks")
+    world.git(*gits.SILENT, "commit", "-qam", "the same lines without hooks")
     world.git("mv", "new/two.txt", "new/three.txt")
     if edited:
         world.write("new/three.txt", world.read("new/three.txt") + "one more line by hand\n")
@@ -86,7 +87,7 @@ def test_a_commit_without_hooks_that_has_it_is_found(world: World, ended: bool) 
     if ended:
         a.end()
     world.git("stash", "pop", "-q")
-    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "without hooks")
+    world.git(*gits.SILENT, "commit", "-qam", "without hooks")
     if ended:
         world.gitcp("relink")
     else:

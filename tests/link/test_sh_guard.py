@@ -338,6 +338,7 @@ def test_a_hook_that_the_other_calls_again_runs_once_in_every_shell(
     assert place.called() == ["prepare-commit-msg"]
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("former", ["post-commit", "post-commit.short"])
 def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
     place: Place, former: str

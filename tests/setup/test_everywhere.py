@@ -48,6 +48,7 @@ def enable(*args: str) -> str:
     return done.stdout
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_new_repository_records_and_links_without_enable(home: Path, tmp_path: Path) -> None:
     assert "for new repositories" in enable()
     settings = json.loads((home / ".claude" / "settings.json").read_text())
@@ -66,6 +67,7 @@ def test_a_new_repository_records_and_links_without_enable(home: Path, tmp_path:
     )
 
 
+@pytest.mark.usefixtures("older_git")
 def test_repositories_that_are_there_are_set_up_and_their_own_hooks_are_called(
     home: Path, tmp_path: Path
 ) -> None:
@@ -89,6 +91,7 @@ def test_repositories_that_are_there_are_set_up_and_their_own_hooks_are_called(
     assert (at / ".git" / "called").read_text() == "own\n"
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_dry_run_says_what_enabling_everywhere_would_do_and_does_nothing(
     home: Path, tmp_path: Path
 ) -> None:
@@ -107,6 +110,7 @@ def test_a_dry_run_says_what_enabling_everywhere_would_do_and_does_nothing(
     assert len(said) == len(wrote)
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_template_of_the_persons_is_left_out_or_called_with_force(
     home: Path, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gitcp.core.installation import parse_program
 from gitcp.files import hash_bytes
 from tests.support import warm
@@ -29,6 +31,7 @@ fi
 """
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_hook_of_seventeen_lines_works_until_doctor_replaces_it(world: World) -> None:
     folder = world.path / ".git/hooks"
     manifest = world.path / ".git/gitcp/installed/manifest.json"

@@ -145,6 +145,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_colleague_gets_the_objects_in_every_order(repo: Path, forge: Path, order: str) -> None:
     carry_out(repo, order)
@@ -194,6 +195,7 @@ def test_what_was_committed_before_gitcp_went_is_sent_after_it(repo: Path, forge
     assert is_sent(forge)
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_clone_of_a_repository_with_large_files_sends_more_of_them(
     repo: Path, forge: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +250,7 @@ def test_files_that_can_be_locked_are_read_only_after_each_event(
     assert is_read_only(), "post-merge"
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("order", ["us track", "track us", "own us track"])
 def test_where_its_program_is_missing_a_push_is_refused_as_by_its_own_hook(
     repo: Path, forge: Path, tmp_path: Path, order: str, capsys: pytest.CaptureFixture[str],
@@ -266,6 +269,7 @@ def test_where_its_program_is_missing_a_push_is_refused_as_by_its_own_hook(
     assert "'git-lfs' is not found" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("order", ["us track", "track us"])
 def test_its_uninstaller_ends_it_though_it_does_not_find_its_hooks(
     repo: Path, forge: Path, config: Path, order: str
@@ -338,6 +342,7 @@ def test_doctor_says_where_nothing_runs_it(
     assert is_sent(forge)
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("hook", installation.LFS_HOOKS)
 @pytest.mark.parametrize("attributes", ["", "# filter=lfs\n*.txt text\n"])
 def test_where_it_is_not_used_the_hooks_start_no_program(

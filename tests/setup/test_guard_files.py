@@ -134,6 +134,7 @@ def test_a_session_in_a_clone_that_was_not_enabled_is_told_that_it_is_recorded(
     assert world.agent("s3").start().said == ""
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_session_is_told_that_git_s_hooks_are_gone(world: World) -> None:
     (world.path / ".git/hooks/post-commit").unlink()
     (world.path / ".git/hooks/pre-push").chmod(0o644)

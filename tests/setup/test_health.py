@@ -74,6 +74,7 @@ def interrupt_enable(world: World) -> None:
     (world.path / ".claude/settings.local.json").unlink()
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize(
     ("break_it", "kind", "words"),
     [
@@ -109,6 +110,7 @@ def drop_event(world: World, event: str) -> None:
     path.write_text(json.dumps(settings))
 
 
+@pytest.mark.usefixtures("older_git")
 def test_hooks_that_pre_commit_calls_are_well(enabled: World) -> None:
     hook_tools.pre_commit(enabled.path)
     assert found(enabled) == ["git-hook"]  # post-rewrite is not told what git says
@@ -117,6 +119,7 @@ def test_hooks_that_pre_commit_calls_are_well(enabled: World) -> None:
     assert found(enabled) == []
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_directory_outside_is_not_called_enabled(enabled: World, tmp_path: Path) -> None:
     enabled.git("config", "core.hooksPath", str(tmp_path / "all"))
     assert "--force" in enabled.gitcp("status")
@@ -150,6 +153,7 @@ def test_settings_that_are_no_json_are_named(enabled: World) -> None:
     assert "settings" in found(enabled)
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_program_that_is_gone_is_named_though_path_has_another(
     enabled: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +242,7 @@ def test_a_claim_that_nobody_holds_is_let_go(enabled: World) -> None:
     assert not dead.exists()
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_commit_that_lost_its_id_is_linked_again(enabled: World) -> None:
     enabled.agent("s1").turn("make it", {"one.txt": "1\n"})
     (checkpoint,) = enabled.commit("one.txt")
@@ -309,6 +314,7 @@ def at_terminal(world: World, answer: bytes) -> str:
     return text.decode()
 
 
+@pytest.mark.usefixtures("older_git")
 def test_the_doctor_asks_at_a_terminal(enabled: World) -> None:
     (enabled.path / ".git/hooks/post-commit").unlink()
     for answer, mended in ((b"n\n", False), (b"\n", True)):
@@ -391,6 +397,7 @@ def test_what_the_destination_lacks_is_told_where_there_is_a_remote(enabled: Wor
     assert "lacks" not in enabled.gitcp("status")
 
 
+@pytest.mark.usefixtures("older_git")
 def test_json_has_a_record_for_each_finding(enabled: World) -> None:
     (enabled.path / ".git/hooks/post-commit").unlink()
     text = doctor(enabled, "--json")[1]

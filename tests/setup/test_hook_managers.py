@@ -67,6 +67,7 @@ def test_a_tool_that_moved_our_hook_aside_calls_every_link_once(
     world.close()
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize(("tool", "order", "theirs"), MENDED)
 def test_enable_mends_what_another_tool_did_and_uninstalls_without_a_trace(
     repo: Path, tool: Tool, order: str, theirs: list[str], capsys: pytest.CaptureFixture[str]
@@ -108,6 +109,7 @@ def test_commits_keep_their_trailers_when_husky_writes_its_hooks_anew(repo: Path
     assert hook_tools.left_behind(repo) == []
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_hook_of_the_person_s_that_husky_calls_gets_a_line_on_request(
     repo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +129,7 @@ def test_a_hook_of_the_person_s_that_husky_calls_gets_a_line_on_request(
     assert hook_tools.left_behind(repo) == []
 
 
+@pytest.mark.usefixtures("older_git")
 def test_what_husky_wrote_again_is_no_hook_that_was_kept_aside(repo: Path) -> None:
     install(repo, "tool us", hook_tools.husky)
     hook = repo / ".husky/_/post-commit"

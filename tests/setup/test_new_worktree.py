@@ -105,6 +105,7 @@ def test_a_checkout_a_disabled_gitcp_and_a_worktree_without_agents_get_none(
     assert not (tmp_path / "off/.codex").exists()
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_hook_of_the_persons_runs_too_and_its_status_is_gits(repo: Path, tmp_path: Path) -> None:
     write(repo / ".git/hooks/post-checkout", '#!/bin/sh\necho "$3" >"$0.ran"\nexit 4\n')
     enable.run(["--agent=codex"])

@@ -18,6 +18,7 @@ PRE_COMMIT, LEFTHOOK = (
 )
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_person_s_hook_that_nothing_calls_any_more_stays_and_is_told(
     repo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -34,6 +35,7 @@ def test_a_person_s_hook_that_nothing_calls_any_more_stays_and_is_told(
     assert "person" in Path(kept).read_text() and hook.read_text() == LEFTHOOK
 
 
+@pytest.mark.usefixtures("older_git")
 def test_copies_that_two_tools_made_of_each_other_s_hooks_go_with_ours(repo: Path) -> None:
     enable.run([])
     hook = repo / ".git/hooks/post-commit"
@@ -55,6 +57,7 @@ def test_copies_that_two_tools_made_of_each_other_s_hooks_go_with_ours(repo: Pat
     assert hook_tools.left_behind(repo) == [] and hook.read_text() == LEFTHOOK
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("theirs", ["#!/bin/sh\necho person >>.git/ran\n", LEFTHOOK])
 def test_uninstalling_puts_back_the_hook_that_a_moved_script_of_gitcp_calls(
     repo: Path, theirs: str

@@ -209,6 +209,7 @@ MENDED: dict[str, tuple[Break, str]] = {
 }
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("what", MENDED)
 def test_what_is_broken_is_named_and_mended(enabled: World, what: str) -> None:
     broken, words = MENDED[what]
@@ -344,6 +345,7 @@ def test_hooks_that_all_ran_into_their_time_limit_are_named_with_it(enabled: Wor
     assert "gitcp.hook-timeout" in said
 
 
+@pytest.mark.usefixtures("older_git")
 def test_settings_are_not_gone_for_a_hook_that_runs_in_the_git_directory(enabled: World) -> None:
     enabled.git("config", "core.worktree", str(enabled.path))
     done = warm.run("status", cwd=enabled.path)

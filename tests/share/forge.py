@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from tests.support import gits
 from tests.support.harness import World
 from tests.support.paths import TOP
 
@@ -102,7 +103,7 @@ def merge(world: World, way: str, head: str, target: str = "main") -> str:
     at = world.path.parent / "button"
     if not at.exists():
         world.git("clone", "-q", str(world.path.parent / "origin.git"), str(at))
-    silent = "-c", "core.hooksPath=/dev/null"
+    silent = gits.SILENT
 
     def git(*args: str) -> str:
         return world.git(*silent, *args, cwd=at)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import gits
 from tests.support.harness import V1, World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes
@@ -135,7 +136,7 @@ def test_nothing_but_a_named_destination_is_an_order_to_send(
     else:
         there.git("branch", "entire/checkpoints/v1", f"origin/{V1.removeprefix('refs/heads/')}")
         more(there, "one-more")
-        there.git("-c", "core.hooksPath=/dev/null", "push", "-q", "origin", V1)
+        there.git(*gits.SILENT, "push", "-q", "origin", V1)
     more(there, "two")
     before = stored.git("rev-parse", V1, NOTES, cwd=bare)
     said = push(there, "origin", "main")

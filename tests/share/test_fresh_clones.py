@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support import gits
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import noted
 
 NOTES = "refs/notes/gitcp"
-SILENT = ("-c", "core.hooksPath=/dev/null")
+SILENT = gits.SILENT
 
 
 def test_a_note_on_a_commit_that_was_amended_away_stays_here_and_is_no_finding(

@@ -71,6 +71,7 @@ def answers(world: World) -> None:
     world.git("config", "--unset", "gitcp.push-timeout")
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.thorough
 def test_a_hanging_remote_is_said_once_and_the_next_pushes_wait_less_than_two_seconds(
     hanging: World,
@@ -85,6 +86,7 @@ def test_a_hanging_remote_is_said_once_and_the_next_pushes_wait_less_than_two_se
     assert asked(hanging) == 3
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.thorough
 def test_once_a_push_succeeds_a_remote_has_all_its_time_again(hanging: World) -> None:
     hook(hanging)
@@ -97,6 +99,7 @@ def test_once_a_push_succeeds_a_remote_has_all_its_time_again(hanging: World) ->
     assert "did not answer in 1 seconds" in hook(hanging)[0]
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.thorough
 def test_after_a_day_a_remote_has_all_its_time_again(hanging: World) -> None:
     hook(hanging)
@@ -107,6 +110,7 @@ def test_after_a_day_a_remote_has_all_its_time_again(hanging: World) -> None:
     assert hook(hanging)[0] == ""
 
 
+@pytest.mark.usefixtures("older_git")
 def test_a_push_by_hand_has_all_its_time_and_ends_the_silence(hanging: World) -> None:
     hook(hanging)
     answers(hanging)
@@ -114,6 +118,7 @@ def test_a_push_by_hand_has_all_its_time_and_ends_the_silence(hanging: World) ->
     assert not list((hanging.path / ".git/gitcp/push-failed").iterdir())
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.thorough
 def test_another_destination_has_all_its_time(hanging: World) -> None:
     hook(hanging)
@@ -130,6 +135,7 @@ def test_another_destination_has_all_its_time(hanging: World) -> None:
     assert "'slower' did not answer in 1 seconds" in done.stderr
 
 
+@pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("damage", ["directory", "unreadable"])
 def test_a_damaged_memory_of_failures_stops_no_push(hanging: World, damage: str) -> None:
     hook(hanging)

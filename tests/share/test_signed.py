@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.share.original_refs import own_ref
+from tests.support import gits
 from tests.support.checkpoints import git
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
@@ -227,7 +228,7 @@ def test_verify_finds_a_trailer_that_names_the_work_of_another_commit(world: Wor
     world.write("mine.py", "by hand\n")
     world.git("add", "mine.py")
     message = f"mine\n\nEntire-Checkpoint: {checkpoint_id}\n"
-    world.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", message)
+    world.git(*gits.SILENT, "commit", "-q", "-m", message)
     status, records = verified(world, "HEAD~1..HEAD")
     assert status == 1 and records[0]["failures"] == ["the commit has nothing of it"]
 

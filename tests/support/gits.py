@@ -9,8 +9,12 @@ from functools import cache
 
 import pytest
 
+from gitcp.core import installation
 from tests.support.paths import TOP
 
+# What keeps git from running hooks, be they files or configured.
+_OFF = [f"hook.{hook}.enabled=false" for hook in installation.HOOKS]
+SILENT = tuple(word for key in ("core.hooksPath=/dev/null", *_OFF) for word in ("-c", key))
 BUILT = TOP / "build" / "git" / "bin"  # .ci/get-git makes it
 
 
@@ -42,15 +46,3 @@ def runs_configured_hooks(folder: str) -> bool | None:
     version = re.search(r"(\d+)\.(\d+)", said)
     assert version, said
     return (int(version[1]), int(version[2])) >= (2, 54)
-
-
-@pytest.fixture
-def older_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What git is, where files of hooks are tested."""
-    monkeypatch.setenv("PATH", find_older())
-
-
-@pytest.fixture
-def newer_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A git that runs hooks from its configuration."""
-    monkeypatch.setenv("PATH", find_newer())

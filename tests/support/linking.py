@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support import gits
 from tests.support.harness import V1, Agent, World
 
 NOTES = "refs/notes/gitcp"
-BARE = ("-c", "core.hooksPath=/dev/null")
+BARE = gits.SILENT
 KEY = "Entire-Checkpoint"
 # The files of one session of a checkpoint, below its number.
 FILES = (

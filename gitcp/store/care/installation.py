@@ -57,7 +57,7 @@ def read_state(repo: Repo) -> str:
 def _has_persons_hooks(repo: Repo) -> bool:
     """Whether git's hooks here are those that `enable --global` wrote: in the person's
     configuration, or in the template."""
-    if configured_hooks.list_running(repo):
+    if configured_hooks.is_of_person(repo):
         return True
     entries = takeover.load_person().entries
     if not any(entry["kind"] == "hook" for entry in entries):

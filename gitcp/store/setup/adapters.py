@@ -523,7 +523,7 @@ def list_notices(repo: Repo) -> list[str]:
     if top and os.path.isdir(f"{top}/.jj") and not repo.jj and jj.begins_workspace(top):
         lines = [*lines, _UNREGISTERED]
     is_enabled_here = os.path.exists(repo.join_shared("installed", "manifest.json"))
-    if not is_enabled_here and not configured_hooks.list_running(repo):
+    if not is_enabled_here and not configured_hooks.is_of_person(repo):
         return [_SHARED, *lines]
     if not repo.has_git:
         return lines

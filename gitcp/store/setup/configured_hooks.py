@@ -57,26 +57,41 @@ def read_commands(config: Config) -> dict[str, str]:
     return commands
 
 
-def list_running(repo: Repo) -> set[str]:
-    """The hooks that git runs from its configuration here."""
-    configured = read_commands(repo.config)
-    if not configured or not are_supported():
-        return set()
-    return {hook for hook in configured if installation.CONFIGURED + hook in _ask_git(repo, hook)}
+def list_running(repo: Repo) -> dict[str, str]:
+    """hook -> the scope of its command (local, worktree, global, system, command), for the hooks
+    that git runs from its configuration here."""
+    running: dict[str, str] = {}
+    if not are_supported():
+        return running
+    for hook in read_commands(repo.config):
+        scope = _ask_git(repo, hook).get(installation.CONFIGURED + hook)
+        if scope:
+            running[hook] = scope
+    return running
+
+
+def is_of_person(repo: Repo) -> bool:
+    """Whether the hooks that git runs from its configuration here are not the repository's own."""
+    return not {"local", "worktree"}.issuperset(list_running(repo).values())
 
 
 def has_later(repo: Repo, hook: str) -> bool:
     """Whether git runs another hook after gitcp's configured one, be it a script."""
-    names = _ask_git(repo, hook)
+    names = list(_ask_git(repo, hook))
     ours = installation.CONFIGURED + hook
     return ours in names and names[-1] != ours
 
 
-def _ask_git(repo: Repo, hook: str) -> list[str]:
-    """The names of the hooks that git runs for an event, in its order; the script in the hooks
-    directory has a name of git's own."""
-    out = repo.git.run("hook", "list", "-z", hook, ok=(0, _NONE))[1]
-    return [decode_name(name) for name in out.split(b"\0") if name]
+def _ask_git(repo: Repo, hook: str) -> dict[str, str]:
+    """name -> scope of the hooks that git runs for an event, in its order; the script in the hooks
+    directory has a name of git's own, and no scope."""
+    out = repo.git.run("hook", "list", "-z", "--show-scope", hook, ok=(0, _NONE))[1]
+    scopes = {}
+    for record in out.split(b"\0"):
+        *words, name = record.split(b"\t")
+        if name and b"disabled" not in words:
+            scopes[decode_name(name)] = decode_name(words[0] if words else b"")
+    return scopes
 
 
 def set_for_person(values: Mapping[str, str]) -> None:

@@ -121,9 +121,13 @@ def _list_branch_files(repo: Repo) -> Iterator[tuple[str, str]]:
         yield key[len(_ON_BRANCH) : -len(".path")], os.path.join(near, os.path.expanduser(value))
 
 
-def _has_ours(repo: Repo, where: str, hook: str) -> bool:
-    """Whether gitcp's script is among the files of a hook."""
-    return any(installation.is_ours(text) for text in read_texts(repo, where, hook).values())
+def _needs_file(repo: Repo, where: str, hook: str) -> bool:
+    """Whether a hook is written into a file although git runs the configured one: gitcp's script is
+    among its files, the original program's is to be replaced, or theirs has to run before it."""
+    texts = read_texts(repo, where, hook)
+    if any(installation.is_ours(text) for text in texts.values()):
+        return True
+    return installation.is_entire_hook(texts[""]) or _has_to_be_last(where, hook)
 
 
 def is_huskys(where: str) -> bool:
@@ -135,14 +139,11 @@ def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bo
     """Plan what to write so that each of git's hooks runs gitcp; program: the interpreter and the
     entry file of build_script().
 
-    Where git runs configured hooks, files are written only in the place of gitcp's own, and of a
-    script that has to run before it."""
+    Where git runs configured hooks, files are written only where they are needed beside those."""
     where = find_folder(repo)
     hooks = list(installation.HOOKS)
     if configured_hooks.are_supported():
-        hooks = [
-            hook for hook in hooks if _has_ours(repo, where, hook) or _has_to_be_last(where, hook)
-        ]
+        hooks = [hook for hook in hooks if _needs_file(repo, where, hook)]
         if not hooks:
             return [], []
     if os.path.lexists(where) and not os.path.isdir(where):
