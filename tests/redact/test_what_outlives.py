@@ -68,3 +68,27 @@ def test_a_secret_in_the_words_of_a_command_is_in_no_file_afterwards(
     world.commit("made.txt")
     agent.end()
     assert list_holders(world, secret) == []
+
+
+def test_a_secret_of_work_that_was_given_up_or_asked_about_is_in_no_file(world: World) -> None:
+    agent = world.agent("s1", tools=True)
+    agent.start()
+    agent.prompt(f"use {TOKEN} to write it")
+    agent.write("given-up.txt", "one\n")
+    agent.answer([{"type": "text", "text": f"I used {TOKEN}"}])
+    agent.stop()
+    world.git("add", "given-up.txt")
+    world.git("reset", "-q", "--hard")
+    agent.prompt(f"not with {TOKEN}, write another")
+    agent.write("kept.txt", "two\n")
+    agent.stop()
+    world.git("add", "kept.txt")
+    world.git("commit", "-q", "-m", f"Use {TOKEN[:8]}")
+    agent.end()
+    questions = [
+        *(["search", "write"], ["page"], ["log", "--abandoned"], ["why", "kept.txt:1"], ["recap"]),
+        *(["rewind", "--list"], ["status"], ["show", "HEAD"], ["stats"], ["clean"], ["fsck"]),
+    ]
+    for words in questions:
+        assert TOKEN not in world.gitcp(*words), words
+    assert list_holders(world, TOKEN) == []

@@ -17,7 +17,7 @@ from itertools import islice
 from gitcp.core import blame_format, patches
 from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.errors import USAGE, Error, GitError, UsageError
-from gitcp.git import AS_UTF8, decode_name, encode_name
+from gitcp.git import AS_UTF8, build_fetch_env, decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.lines import absent
@@ -117,7 +117,8 @@ def _start_git(
     candidates: the arguments that may be the file, which git need not track."""
     # Filters and textconv are the person's.
     options = "-c", "core.useReplaceRefs=false", *AS_UTF8, "blame"
-    running = git.start(*options, *map(encode_name, args), filters=True)
+    words = [*options, *map(encode_name, args)]
+    running = git.start(*words, env=build_fetch_env(), filters=True)
 
     def finish() -> Output:
         try:
@@ -135,7 +136,7 @@ def _start_git(
         with around as env:
             if not env:
                 raise refused.shorten() from None
-            again = git.start(*options, *map(encode_name, args), env=env, filters=True)
+            again = git.start(*words, env={**build_fetch_env(), **env}, filters=True)
             try:
                 return read(again)
             except GitError as e:
