@@ -187,9 +187,9 @@ def _locate_home(client: Client | None, event: Record) -> Events:
     if client:
         _note_event(repo, client.NAME)
     if client and client.exports():
-        from gitcp.store.session import others
+        from gitcp.store.session import exports
 
-        others.copy_conversation(repo, client, event)
+        exports.copy_conversation(repo, client, event)
     if home_of_unknown:
         start = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
         start.pop("tool", None)

@@ -50,9 +50,9 @@ def _write_message(repo: Repo, match: Record) -> None:
     """Write the ids of a commit into its message, or a comment that says that a note has them."""
     if os.path.isdir(repo.join_shared("exports")):
         for session_id in match["sessions"]:
-            from gitcp.store.session import others
+            from gitcp.store.session import exports
 
-            others.renew_copy(repo, session_id)
+            exports.renew_copy(repo, session_id)
     path, source = match["args"][0], (match["args"] + [""])[1]
     with open(path, "rb") as f:
         before = f.read()

@@ -19,7 +19,7 @@ from gitcp.errors import Error
 from gitcp.events import turn_end
 from gitcp.repo import Repo
 from gitcp.stages import bind_stage
-from gitcp.store.session import others
+from gitcp.store.session import exports
 from tests.support.paths import TOP
 
 ENTRY = TOP / "gitcp" / "entry.py"
@@ -371,7 +371,7 @@ def test_hooks_of_one_session_have_its_conversation_written_one_after_the_other(
     client.NAME, client.export = "client", copied  # type: ignore[attr-defined]
     fork = multiprocessing.get_context("fork")
     given = (Repo.find(), client, {"session_id": "s1"})
-    both = [fork.Process(target=others.copy_conversation, args=given) for _ in range(2)]
+    both = [fork.Process(target=exports.copy_conversation, args=given) for _ in range(2)]
     for one in both:
         one.start()
     for one in both:
