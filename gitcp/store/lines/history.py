@@ -117,7 +117,7 @@ def _start_git(
     candidates: the arguments that may be the file, which git need not track."""
     # Filters and textconv are the person's.
     options = "-c", "core.useReplaceRefs=false", *AS_UTF8, "blame"
-    words = [*options, *map(encode_name, args)]
+    words: list[str | bytes] = [*options, *map(encode_name, args)]
     running = git.start(*words, env=build_fetch_env(), filters=True)
 
     def finish() -> Output:
