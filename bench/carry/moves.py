@@ -54,8 +54,9 @@ def make_up(seed: int) -> MadeUp:
         texts = [corpus.read_lines(path) for path in corpus.choose_files(language, seed)]
         for lines in texts:
             if len(lines) >= 80:
-                _try_block(lines, rng.choice(texts), rng, score.moved, score, is_gone=True)
-                _try_block(lines, rng.choice(texts), rng, score.copied, score, is_gone=False)
+                others = [text for text in texts if text != lines]
+                _try_block(lines, rng.choice(others), rng, score.moved, score, is_gone=True)
+                _try_block(lines, rng.choice(others), rng, score.copied, score, is_gone=False)
     return score
 
 

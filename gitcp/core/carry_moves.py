@@ -2,8 +2,8 @@
 
 A block is consecutive new lines that are consecutive in a source too, whatever soft signs
 (carry_text) they have; lines without hard tokens between them do not part it.  It begins with a
-telling line that the sources have once: once among the lines that the same event took out of them,
-or once at all.  What stands in several places, as a licence does, comes from none.
+telling line that the sources have once: once among the lines that the same event took out of them
+and put in once, or once at all.  What stands in several places, as a licence does, comes from none.
 
 A block most of which its source lost was moved; one that is still there was copied, and has to say
 more: few lines are often written twice.
@@ -99,7 +99,9 @@ def _find_place(key: bytes, count: int, sources: Sequence[Source]) -> Place | No
                 gone.append(last)
     if len(gone) == 1 and count == 1:
         return gone[0]
-    return last if total == 1 else None
+    if total == 1 and not gone:
+        return last
+    return None
 
 
 def _build_block(

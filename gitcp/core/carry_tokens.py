@@ -106,7 +106,9 @@ def list_tokens(lines: Sequence[bytes]) -> list[bytes]:
 
 def _lower_number(token: bytes) -> bytes:
     """A token, in small letters if it is a number: 0XFF is 0xff."""
-    return token.lower() if token[0] in b"0123456789" else token
+    if token[0] in b"0123456789":
+        return token.lower()
+    return token
 
 
 def _drop_prefix(text: bytes, prefix: bytes) -> bytes:
@@ -194,7 +196,10 @@ class _Search:
         if self._effort < 0:
             return -1
         place = self._text.find(run, start, end)
-        self._effort -= end - start if place < 0 else place - start
+        if place < 0:
+            self._effort -= end - start
+        else:
+            self._effort -= place - start
         return place
 
     def _keep_order(self, once: list[tuple[int, int]]) -> None:

@@ -67,6 +67,11 @@ def test_a_line_that_was_moved_and_repeated_comes_from_none() -> None:
     assert tell_authors("", "", LINES[0], "P", lost) == "P"
 
 
+def test_a_lost_line_that_is_put_in_twice_comes_from_none() -> None:
+    lost = Written(LINES[0], "S", [0])
+    assert tell_authors("", "", _join(LINES[0], "between = 1", LINES[0]), "P", lost) == "PPP"
+
+
 def test_a_block_ends_where_the_writer_put_a_line_between() -> None:
     source = Written(_join(*LINES[:6]), "S" * 6, range(6))
     after = _join(*LINES[:3], "between = 1", *LINES[3:6])
