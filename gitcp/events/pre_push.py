@@ -6,7 +6,6 @@ import os
 
 from gitcp.context import per_record
 from gitcp.errors import Error
-from gitcp.git import decode_name
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import session
@@ -96,11 +95,14 @@ def _explain_unsent(repo: Repo, remote: str, place: str, agreed: list[str]) -> l
 
 
 def _find_later_script(repo: Repo) -> str:
-    """The script that git runs after this hook, if this is the configured one; '' for none."""
+    """The script that git runs after this hook and that may refuse the push, if this is the
+    configured one; '' for none."""
     if not os.environ.get("GITCP_CONFIGURED"):
         return ""
-    script = decode_name(repo.git.read_line("rev-parse", "--git-path", "hooks/pre-push"))
-    return script if os.access(os.path.join(repo.git.cwd, script), os.X_OK) else ""
+    from gitcp.store.setup import git_hooks
+
+    where = git_hooks.find_folder(repo)
+    return os.path.join(where, "pre-push") if git_hooks.has_to_be_last(where, "pre-push") else ""
 
 
 def share_abandoned(repo: Repo) -> None:

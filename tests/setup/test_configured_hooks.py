@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -205,6 +206,22 @@ def test_where_their_script_is_the_last_nothing_is_sent_and_that_is_said(
     world.git("push", "-q", "origin", "main")
     assert git("rev-parse", V1, cwd=bare) == world.git("rev-parse", V1)
     assert gitcp("doctor") == "nothing is wrong here\n"
+    world.close()
+
+
+def test_beside_the_pre_push_of_git_lfs_checkpoints_are_sent(repo: Path, tmp_path: Path) -> None:
+    """It writes its own hooks by itself, and refuses only what it cannot send."""
+    write(tmp_path / "bin" / "git-lfs", "#!/bin/sh\ncat >/dev/null\n")
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    write(repo / ".git" / "hooks" / "pre-push", '#!/bin/sh\ngit lfs pre-push "$@"\n')
+    gitcp("enable")
+    assert list_files(repo) == ["pre-push"]
+    world = World(repo, tmp_path / "home", {"PATH": path})
+    bare = world.remote("origin")
+    gitcp("push", "--to", "origin")
+    assert is_linked(world, "one")
+    world.git("push", "-q", "origin", "main")
+    assert git("rev-parse", V1, cwd=bare) == world.git("rev-parse", V1)
     world.close()
 
 

@@ -48,10 +48,10 @@ def list_missing(repo: Repo, where: str) -> list[str]:
     if not missing:
         return []
     configured = configured_hooks.list_running(repo)
-    return [h for h in missing if h not in configured or _has_to_be_last(where, h)]
+    return [h for h in missing if h not in configured or has_to_be_last(where, h)]
 
 
-def _has_to_be_last(where: str, hook: str) -> bool:
+def has_to_be_last(where: str, hook: str) -> bool:
     """Whether a script in the directory is run after the configured hook though ours should be the
     last: a pre-push may refuse the push, and then nothing is sent.  Git LFS writes its own by
     itself, and refuses only what it cannot send: that may stay as it is."""
@@ -127,7 +127,7 @@ def _needs_file(repo: Repo, where: str, hook: str) -> bool:
     texts = read_texts(repo, where, hook)
     if any(installation.is_ours(text) for text in texts.values()):
         return True
-    return installation.is_entire_hook(texts[""]) or _has_to_be_last(where, hook)
+    return installation.is_entire_hook(texts[""]) or has_to_be_last(where, hook)
 
 
 def is_huskys(where: str) -> bool:
