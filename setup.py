@@ -13,7 +13,7 @@ from setuptools.command.build_py import build_py
 TOP = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TOP)
 from gitcp import commands  # noqa: E402
-from gitcp.cmd import completion  # noqa: E402
+from gitcp.cmd.setup import completion  # noqa: E402
 
 # By the name of a program bash and fish find what completes it, zsh by the first line.
 PLACES = {

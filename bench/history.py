@@ -12,7 +12,8 @@ from pathlib import Path
 
 from bench.repos import CACHE, git
 from gitcp import VERSION
-from gitcp.core import transcripts, v1_format
+from gitcp.agents import transcripts
+from gitcp.checkpoints import format
 
 V1 = "refs/heads/entire/checkpoints/v1"
 START, STEP = 1_700_000_000, 600  # seconds: of the first commit, from one to the next
@@ -107,19 +108,19 @@ def build_checkpoint(
     told = [f"Please do change {m}" for m in range(n - n % SESSION, n + 1)]
     transcript = b"\n".join(_said(m) for m in range(n - n % SESSION, n + 1)) + b"\n" + more
     files = {
-        v1_format.LINES: v1_format.dump_json(lines),
-        v1_format.METADATA: v1_format.dump_json(_metadata(n, checkpoint, path, oid)),
-        v1_format.PROMPT: v1_format.SEPARATOR.join(told).encode(),
-        v1_format.CONTEXT: f"# Session Context\n\n## User Prompts\n\n{asked}\n".encode(),
-        v1_format.HASH: b"sha256:" + hashlib.sha256(transcript).hexdigest().encode(),
+        format.LINES: format.dump_json(lines),
+        format.METADATA: format.dump_json(_metadata(n, checkpoint, path, oid)),
+        format.PROMPT: format.SEPARATOR.join(told).encode(),
+        format.CONTEXT: f"# Session Context\n\n## User Prompts\n\n{asked}\n".encode(),
+        format.HASH: b"sha256:" + hashlib.sha256(transcript).hexdigest().encode(),
         transcripts.NAME: transcript,
     }
-    session = v1_format.parse_json(files[v1_format.METADATA]), files
-    root = v1_format.dump_json(v1_format.summarize(checkpoint, None, [session]))
-    return {v1_format.METADATA: root, **{f"0/{name}": content for name, content in files.items()}}
+    session = format.parse_json(files[format.METADATA]), files
+    root = format.dump_json(format.summarize(checkpoint, None, [session]))
+    return {format.METADATA: root, **{f"0/{name}": content for name, content in files.items()}}
 
 
-def _metadata(n: int, checkpoint: str, path: str, oid: str) -> v1_format.Metadata:
+def _metadata(n: int, checkpoint: str, path: str, oid: str) -> format.Metadata:
     """What is kept of the session that wrote a file, at its checkpoint."""
     session, turn, asked = session_id(n), checkpoint_id(-n), f"Please do change {n}"
     none = {"others": 0, "person": 0, "unknown": 0}

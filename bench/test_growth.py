@@ -25,7 +25,7 @@ HOOK = (sys.executable, "-I", "-S", str(ENTRY), "claude-code")
 # Redaction of a transcript and nothing else, in pieces as a person would who wants it flat.
 REDACT = """
 import sys
-from gitcp.core.redact import Redactor
+from gitcp.checkpoints.redact import Redactor
 redactor = Redactor()
 with open(sys.argv[1], "rb") as f:
     while lines := f.readlines(1 << 20):
@@ -34,8 +34,8 @@ with open(sys.argv[1], "rb") as f:
 # The conversations of a repository, counted; without arguments nothing is.
 COUNT = """
 import os, sys
-from gitcp import context
-from gitcp.store.imports import imports
+from gitcp import record as context
+from gitcp.extras.imports import linking as imports
 with context.open_here() as here:
     for size in sys.argv[1:]:
         counted = imports.count_conversations(here.repo, os.path.expanduser("~"))

@@ -17,7 +17,7 @@ import pytest
 
 from bench.budgets import Budget, table
 from bench.session import Session
-from gitcp.core.redact import Redactor
+from gitcp.checkpoints.redact import Redactor
 
 SIZE = 5_000_000
 SOURCE = sorted(Path(__file__).parents[1].glob("gitcp/**/*.py"))

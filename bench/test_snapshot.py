@@ -20,16 +20,16 @@ import pytest
 
 from bench import repos
 from bench.budgets import Budget, Cost, table
-from gitcp.objects import Lookup, Objects, write_commit
-from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.snapshot import own_index
-from gitcp.store.snapshot import scan as snapshot_scan
+from gitcp.git import refs
+from gitcp.git.objects import Lookup, Objects, write_commit
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot import own_index
+from gitcp.record.snapshot import scan as snapshot_scan
 from tests.conftest import sealed, search_path  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Entries
+    from gitcp.text.record_types import Entries
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0"}
 SNAP = "refs/heads/snap"

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gitcp.cmd.demo import Scene, make_scene
+from gitcp.cmd.setup.demo import Scene, make_scene
 from tests.support.replay import Replay
 
 TO = Path(__file__).resolve().parent / "page.png"

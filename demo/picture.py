@@ -23,7 +23,7 @@ from xml.sax.saxutils import escape
 
 import pyte
 
-from gitcp.cmd.demo import Scene, make_scene
+from gitcp.cmd.setup.demo import Scene, make_scene
 
 TO = Path(__file__).resolve().parent / "rewind.svg"
 COLUMNS, ROWS = 98, 24

@@ -7,10 +7,12 @@ import signal
 import sys
 from importlib import import_module
 
-from gitcp import VERSION, commands, console, hook, lazy_modules, stages
+from gitcp import VERSION, commands, hook, lazy_modules
+from gitcp.cmd import stages
 from gitcp.errors import OK, Error, UsageError
 from gitcp.git import allow_fetch
 from gitcp.terminal import cli
+from gitcp.text import console
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def _show_version(words: list[str]) -> int:
     if words != ["--json"]:
         raise UsageError(f"--version takes nothing but --json, not '{words[0]}'")
     lazy_modules.use()
-    versions = import_module("gitcp.store.care.versions")
+    versions = import_module("gitcp.terminal.versions")
     return cli.write_records([versions.build_record()])
 
 

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 # name -> the module of its function, its summary (.Nd in its manual page)
 STAGES = {
     # tree building
-    "list-changes": ("stages.trees", "list what differs in the worktree from HEAD"),
-    "write-blobs": ("stages.trees", "store the content of changed files as blobs"),
-    "write-tree": ("stages.trees", "build a tree from changes and a base"),
-    "write-commit": ("stages.trees", "make a commit of a tree"),
-    "update-ref": ("stages.trees", "move a ref by compare and swap"),
+    "list-changes": ("cmd.stages.trees", "list what differs in the worktree from HEAD"),
+    "write-blobs": ("cmd.stages.trees", "store the content of changed files as blobs"),
+    "write-tree": ("cmd.stages.trees", "build a tree from changes and a base"),
+    "write-commit": ("cmd.stages.trees", "make a commit of a tree"),
+    "update-ref": ("cmd.stages.trees", "move a ref by compare and swap"),
     # events and sessions
-    "read-event": ("stages.listing", "read the payload of an agent's hook as an event"),
-    "update-session": ("stages", "take an event into the state of its session"),
-    "list-sessions": ("stages.listing", "list sessions as records"),
+    "read-event": ("cmd.stages.listing", "read the payload of an agent's hook as an event"),
+    "update-session": ("cmd.stages", "take an event into the state of its session"),
+    "list-sessions": ("cmd.stages.listing", "list sessions as records"),
     # streams
-    "list-streams": ("stages.listing", "list the streams of temporary checkpoints"),
+    "list-streams": ("cmd.stages.listing", "list the streams of temporary checkpoints"),
     "match-stream": ("events.turn_start", "decide which stream a turn belongs to"),
     "write-checkpoint": ("events.turns", "write a temporary checkpoint onto its stream"),
-    "read-stream": ("stages.listing", "read the checkpoints of a stream"),
+    "read-stream": ("cmd.stages.listing", "read the checkpoints of a stream"),
     # linking
     "match-commit": ("events.commits", "decide which sessions a commit belongs to"),
     "write-trailer": ("events.commits", "write the checkpoint id into a commit message"),
@@ -39,23 +39,23 @@ STAGES = {
     "finalize": ("events.turns", "complete the transcripts of a turn's checkpoints"),
     "relink": ("events.post_rewrite", "find the commits that lost their checkpoint id"),
     # permanent store
-    "list-checkpoints": ("stages.checkpoints", "list committed checkpoints as records"),
-    "read-checkpoint": ("stages.checkpoints", "read a committed checkpoint or a session in it"),
-    "write-committed": ("stages.checkpoints", "write a committed checkpoint from records"),
-    "find-commits": ("stages.checkpoints", "find the commits of a checkpoint"),
-    "merge-checkpoints": ("stages.checkpoints", "merge two histories of the permanent store"),
+    "list-checkpoints": ("cmd.stages.checkpoints", "list committed checkpoints as records"),
+    "read-checkpoint": ("cmd.stages.checkpoints", "read a committed checkpoint or a session in it"),
+    "write-committed": ("cmd.stages.checkpoints", "write a committed checkpoint from records"),
+    "find-commits": ("cmd.stages.checkpoints", "find the commits of a checkpoint"),
+    "merge-checkpoints": ("cmd.stages.checkpoints", "merge two histories of the permanent store"),
     "push-checkpoints": ("events.pre_push", "send the permanent store to a remote"),
-    "fetch-checkpoints": ("stages.checkpoints", "bring the permanent store from a remote"),
+    "fetch-checkpoints": ("cmd.stages.checkpoints", "bring the permanent store from a remote"),
     # guard
     "check-claim": ("events.turns", "say whether a tool call may run here, and claim its paths"),
     "release-claim": ("events.turns", "let go of what a tool call claimed"),
-    "list-claims": ("stages.listing", "list who is at work in this working copy"),
+    "list-claims": ("cmd.stages.listing", "list who is at work in this working copy"),
     # upkeep
-    "list-refs": ("stages.upkeep", "list refs as records"),
-    "expire-refs": ("stages.upkeep", "name the refs that are past keeping"),
-    "delete-refs": ("stages.upkeep", "delete the refs named by records"),
-    "check-store": ("stages.upkeep", "check every promise of the stored data"),
-    "list-orphans": ("stages.upkeep", "list what no session and no commit needs"),
+    "list-refs": ("cmd.stages.upkeep", "list refs as records"),
+    "expire-refs": ("cmd.stages.upkeep", "name the refs that are past keeping"),
+    "delete-refs": ("cmd.stages.upkeep", "delete the refs named by records"),
+    "check-store": ("cmd.stages.upkeep", "check every promise of the stored data"),
+    "list-orphans": ("cmd.stages.upkeep", "list what no session and no commit needs"),
 }
 # name, that of its file in gitcp/cmd -> its summary
 TOOLS = {
@@ -110,6 +110,16 @@ TOOLS = {
     "completion": "write what a shell needs to complete commands",
     "hook": "run the pipeline of a hook",
 }
+# folder of gitcp/cmd -> the commands in it
+FOLDERS = {
+    "setup": "adopt attach completion config demo disable enable hook run status",
+    "back": "bisect redo resume rewind split stage undo",
+    "ask": "blame check diff explain log recap search sessions show stats verify why",
+    "care": "clean doctor du forget fsck",
+    "share": "convert-store fetch import link push unlink ci",
+    "extras": "export-facts export-notes export-traces facts facts-spark lsp mcp page ui",
+}
+_FOLDER = {name: f for f, names in FOLDERS.items() for name in names.split()}
 # The commands that `gitcp` alone shows, by purpose.
 EVERYDAY = {
     "start, and see that it works": ("enable", "status", "doctor"),
@@ -146,7 +156,7 @@ def get_module(name: str) -> str:
     name = _TYPED.get(name, name)
     if name in STAGES:
         return ""
-    return "gitcp.cmd." + name.replace("-", "_")
+    return f"gitcp.cmd.{_FOLDER[name]}." + name.replace("-", "_")
 
 
 def parse_pipeline(text: str) -> list[list[str]]:

@@ -13,17 +13,19 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import context, events, git, objects
-from gitcp.core.config_table import EVENTS
+from gitcp import events, git
+from gitcp import record as context
 from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
-from gitcp.repo import Repo, look_early
+from gitcp.git import objects
+from gitcp.git.config_table import EVENTS
+from gitcp.git.repo import Repo, look_early
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.record_types import Record
     from gitcp.events import Stages
+    from gitcp.text.record_types import Record
 
 # A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
 GATES = frozenset({"commit-msg", "pre-push", "turn-start", "tool-start", "tool-end"})
@@ -72,7 +74,7 @@ def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
     argv = sys.argv[1:]
     if not argv or argv[0].startswith("-"):
-        from gitcp.cmd import hook as listing
+        from gitcp.cmd.setup import hook as listing
         from gitcp.terminal import cli
 
         return cli.run_guarded(lambda: listing.run(argv))
@@ -100,7 +102,7 @@ def main() -> int:
 def _run_git_hook(event: str, args: Sequence[str]) -> int:
     stdin: list[str] = []
     if event in WITH_STDIN:
-        from gitcp.record import decode_lines
+        from gitcp.git.records import decode_lines
 
         stdin = decode_lines(sys.stdin.buffer.read())
     repo = Repo.find_here()
@@ -141,7 +143,7 @@ def run(repo: Repo, first: Record) -> int:
     # Commits of split and auto run the person's configured pipelines only.
     built_in = os.environ.get("GITCP_ACTIVE") != "configured"
     if built_in and event not in COMMITTING and os.path.exists(repo.join_own("auto")):
-        from gitcp.store.commits import auto
+        from gitcp.steps.commits import auto
 
         auto.settle_left_over(context.open_context(repo))
     messages: list[Record] = []
@@ -177,7 +179,7 @@ def _run_pipeline(
     stages, faults = pipeline, list[str]()
     try:
         if isinstance(stages, str):
-            from gitcp.stages import bind_pipeline
+            from gitcp.cmd.stages import bind_pipeline
 
             try:
                 stages = bind_pipeline(stages, repo.top)
@@ -215,7 +217,7 @@ def _store_missing_checkpoint(repo: Repo, first: Record) -> None:
     """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
     failed.  first: the event of post-commit."""
     with context.open_context(repo) as ctx:
-        from gitcp.store import match
+        from gitcp.record import match
 
         if match.lacks_checkpoint(ctx):
             events.run_pipeline(ctx, events.find_pipeline(repo, "post-commit"), [first])
@@ -226,7 +228,7 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
     for message in warnings:
         _warn_person(f"{event}: {message}")
     if not warnings and os.path.exists(repo.join_shared("warnings")):
-        from gitcp.store import hook_warnings
+        from gitcp.git import hook_warnings
 
         hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
@@ -258,7 +260,7 @@ def _refuse(repo: Repo, first: Record, reason: object) -> int:
 def _warn_person(message: str) -> None:
     _print_message(f"warning: {message}\n")
     try:
-        from gitcp.store import hook_warnings
+        from gitcp.git import hook_warnings
 
         hook_warnings.warn_here(message)  # for `gitcp status`
     except OSError:
@@ -267,6 +269,6 @@ def _warn_person(message: str) -> None:
 
 def _print_message(message: str) -> None:
     """Print a message on standard error, without control characters and passwords."""
-    from gitcp import console
+    from gitcp.text import console
 
     print(console.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")

@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from gitcp import console
-from gitcp.core import blame_format
-from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.back import abandoned, steps
-from gitcp.store.back.restore import name_in_worktree, read_present
-from gitcp.store.lines import blame, history
-from gitcp.store.lines.evidence import Evidence
-from gitcp.store.search import search
-from gitcp.store.turn import sessions
+from gitcp.extras.search import search
+from gitcp.extras.search.rules import add_filters, parse_query
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.lines import blame, blame_format
+from gitcp.lines.committed import history
+from gitcp.lines.committed.evidence import Evidence
+from gitcp.record.turn import sessions
+from gitcp.steps import abandoned
+from gitcp.steps.back import steps
+from gitcp.steps.back.restore import name_in_worktree, read_present
+from gitcp.text import console
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.agents.reading.conversation import CallContext, Entry
-    from gitcp.core.record_types import Record
+    from gitcp.text.record_types import Record
 
 
 class Repository:

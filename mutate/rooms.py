@@ -8,8 +8,8 @@ from pathlib import Path
 # Files of decisions are tried whole; of a file of the store every SPARSE-th mutation.
 DECISIONS = """commit_message credit credit_cases discards guard_rules holding line_authors
 line_replay linking links merge_rules orphan_rules stream_rules v1_format v1_schema""".split()
-RULES = """store/stream/__init__ store/stream/writing store/session/__init__ store/link/condense
-store/link/commit store/refs agents/reading/proven""".split()
+RULES = """record/stream/__init__ record/stream/writing record/session/__init__ link/condense
+link/commit git/refs lines/proven""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.
 STORIES = ["tests/scenarios", "tests/link", "tests/session", "tests/stream"]

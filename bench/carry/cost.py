@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from gitcp.core import line_replay
-from gitcp.core.carry import carry
-from gitcp.core.carry_moves import Source
-from gitcp.core.carry_text import Text
+from gitcp.text import line_replay
+from gitcp.text.carry.moves import Source
+from gitcp.text.carry.origins import carry
+from gitcp.text.carry.text import Text
 
 _ROUNDS = 5
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from bench.carry import corpus, truth
 from bench.carry.corpus import BUILD
-from gitcp.core.carry import carry
-from gitcp.core.carry_text import NOTHING, Text
+from gitcp.text.carry.origins import carry
+from gitcp.text.carry.text import NOTHING, Text
 
 _PYTHON = str(BUILD / "python" / "bin")
 _BLACK = (f"{_PYTHON}/black", "-q")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bench.carry import corpus, people
 from bench.carry.people import Change
-from gitcp.core.carry import Carried, carry
-from gitcp.core.carry_moves import Source
-from gitcp.core.carry_text import NOTHING, Text, weigh
+from gitcp.text.carry.moves import Source
+from gitcp.text.carry.origins import Carried, carry
+from gitcp.text.carry.text import NOTHING, Text, weigh
 
 LONG = 10  # lines of a block that is counted by itself
 COMMITS = 60  # of a repository

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.carry import truth
-from gitcp.core.carry import COPIED, FORMED, IMPORT, MOVED, NEW, SAME, carry
-from gitcp.core.carry_text import Text, weigh
+from gitcp.text.carry.origins import COPIED, FORMED, IMPORT, MOVED, NEW, SAME, carry
+from gitcp.text.carry.text import Text, weigh
 
 ENDINGS = (".py", ".js", ".go", ".ts", ".rs", ".c", ".h")
 COMMITS = 150  # of a repository

@@ -2,7 +2,7 @@
 
 `__init__.py` of the folder has a class derived from Client, and the one object of it, CLIENT: its
 names as data, and methods where the defaults are not its own.  `transcript.py` reads its
-transcripts: is_first_entry, list_facts (else gitcp.core.blocks), list_messages of a document,
+transcripts: is_first_entry, list_facts (else gitcp.agents.transcripts.blocks), list_messages of a document,
 read_answers, SHOWS_FILES; Scanner, list_scanned or list_written_paths where a scan of its facts is
 not enough.  `cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
 cut_conversation.  Both are optional, and named by PARTS.
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core import formats, json
 from gitcp.errors import InputError
+from gitcp.text import json, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan, Tool
-    from gitcp.core.transcripts import Scanner
+    from gitcp.agents.transcripts import Scanner
+    from gitcp.text.record_types import Event, Scan, Tool
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
     Hook = tuple[str, str | None, int | None]  # its event, matcher of tools, time-out in its unit
@@ -43,7 +43,7 @@ class Client:
     FOLDERS: tuple[str, ...] = ()  # of its configuration, in home or in the worktree's root
     HOME_ENV = ""  # the variable that replaces the first of these in home
     SETTINGS: Mapping[str, str]  # scope -> path below the root; below home for scope user
-    FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
+    FORM = "nested"  # gitcp.setup.clients.settings, gitcp.setup.clients.own_files
     PLUGIN = ""  # for form plugin, a file of this folder that is part of it
     MATCHER: str | None = None  # of the tools whose hooks run; None: all
     MATCHERS: Mapping[str, str] = {}  # hook -> its own matcher
@@ -180,15 +180,15 @@ class Client:
         return True
 
     def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
-        """The scan of a transcript (gitcp.core.record_types.Scan)."""
+        """The scan of a transcript (gitcp.text.record_types.Scan)."""
 
-        from gitcp.core import transcripts
+        from gitcp.agents import transcripts
 
         scanner, module = self.make_scanner(previous), self.get_reader()
         if scanner is None:
             return transcripts.begin_scan(previous)
         if hasattr(module, "list_messages"):
-            from gitcp.core import transcript_facts
+            from gitcp.agents.transcripts import transcript_facts
 
             return transcript_facts.scan_document(scanner, data, module.list_messages)
         return transcripts.scan_lines(scanner, data)
@@ -196,7 +196,7 @@ class Client:
     def make_scanner(self, previous: Scan | None = None) -> Scanner | None:
         """The scanner of its entries, which continues a scan; None without a reader."""
 
-        from gitcp.core import transcripts
+        from gitcp.agents import transcripts
 
         module = self.get_reader()
         is_document = hasattr(module, "list_messages")  # it is scanned whole
@@ -205,7 +205,7 @@ class Client:
             scanner: Scanner | None = module and module.Scanner(scan)
             return scanner
 
-        from gitcp.core import transcript_facts
+        from gitcp.agents.transcripts import transcript_facts
 
         written = getattr(module, "list_written_paths", None)
         written = written or transcript_facts.make_path_lister(self.KINDS, self.PATHS)
@@ -451,7 +451,7 @@ def name_call(arguments: object) -> str:
     have equal ids."""
     fields = dict(sorted(arguments.items())) if isinstance(arguments, dict) else arguments
     text = json.dumps(fields).encode("utf-8", "surrogatepass")
-    return f"{INPUT_ID}{formats.start_sha256(text).hexdigest()[:16]}"
+    return f"{INPUT_ID}{shapes.start_sha256(text).hexdigest()[:16]}"
 
 
 def is_call(key: str, given_id: str, arguments: object) -> bool:
@@ -470,7 +470,7 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         "type": "event",
         "event": name,
         "agent": agent,
-        "session_id": formats.check_session_id(payload.get("session_id")),
+        "session_id": shapes.check_session_id(payload.get("session_id")),
         "cwd": get_directory(payload),
         "notification": False,
     }
@@ -480,11 +480,11 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         if payload.get(key):
             record["last_message"] = get_words(payload, key)
     if payload.get("agent_id") is not None:
-        record["agent_id"] = formats.check_component(payload["agent_id"], "agent_id")
+        record["agent_id"] = shapes.check_component(payload["agent_id"], "agent_id")
     if name == "turn-start":
         prompt = get_words(payload, "prompt")
 
-        from gitcp.core import prompt_text
+        from gitcp.text import prompt_text
 
         record["prompt"] = prompt_text.clean_prompt(prompt)
         record["notification"] = prompt_text.is_notification(prompt)
@@ -508,7 +508,7 @@ def read_tool(
     key = payload.get("tool_use_id")
     call: Tool = {
         "name": name,
-        "id": "" if key is None else formats.check_tool_use_id(key),
+        "id": "" if key is None else shapes.check_tool_use_id(key),
         "kind": kinds.get(name) or _guess_kind(name, payload),
         "input_paths": [],
         "failed": False,
@@ -576,7 +576,7 @@ def find_patch(arguments: Mapping[str, Any]) -> str:
 def _describe_patch(patch: str, cwd: str) -> dict[str, Any]:
     """The paths of a patch, and of one of a single file the contents."""
 
-    from gitcp.core import agent_words
+    from gitcp.agents.transcripts import agent_words
 
     paths, hunks = agent_words.list_paths(patch), list(agent_words.parse_hunks(patch))
     described: dict[str, Any] = {"input_paths": resolve_paths(paths, cwd, "patch")}
@@ -590,7 +590,7 @@ def _describe_patch(patch: str, cwd: str) -> dict[str, Any]:
 def load_input(arguments: object) -> dict[str, Any]:
     """The input of a call that may be the text of an object, or of a patch."""
     if isinstance(arguments, str):
-        from gitcp.core.transcripts import load_entry
+        from gitcp.agents.transcripts import load_entry
 
         return load_entry(arguments) or {"patch": arguments}
     return get_object({"tool_input": arguments}, "tool_input")
@@ -619,7 +619,7 @@ def add_response(tool: Tool, payload: Mapping[str, Any]) -> None:
 def add_output(tool: Tool, *texts: object) -> None:
     """Add a shell call's output to its record; values that are not texts are left out."""
     printed = "\n".join(
-        formats.replace_surrogates(text) for text in texts if isinstance(text, str) and text
+        shapes.replace_surrogates(text) for text in texts if isinstance(text, str) and text
     )
     if printed and tool["kind"] == "shell":
         tool["output"] = printed[:_OUTPUT]
@@ -640,7 +640,7 @@ def get_words(fields: Mapping[str, Any], key: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InputError(f"'{key}' is not a text: {ascii(value)[:80]}")
-    return formats.replace_surrogates(value)
+    return shapes.replace_surrogates(value)
 
 
 def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:

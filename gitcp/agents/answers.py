@@ -14,8 +14,8 @@ the model reads it.  ANSWERS of a client names the form:
 
 from __future__ import annotations
 
-from gitcp.core import json
 from gitcp.errors import OK
+from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,19 +11,20 @@ import os
 import sys
 from time import time_ns
 
-from gitcp import context, files, git
-from gitcp.core import json
-from gitcp.core.config_table import EVENTS
+from gitcp import git, record
 from gitcp.errors import Error, InputError, Late, NoJj, NoRepository, UsageError, format_error
-from gitcp.repo import Repo
+from gitcp.git import files
+from gitcp.git.config_table import EVENTS
+from gitcp.git.repo import Repo
+from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.agents import Client
-    from gitcp.context import Context
-    from gitcp.core.record_types import Record, Records, Stage
+    from gitcp.record import Context
+    from gitcp.text.record_types import Record, Records, Stage
 
     Events = Iterator[tuple[Repo, Record]]
     Stages = tuple[Stage, ...]
@@ -115,7 +116,7 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
     """The events that the adapter of an agent on PATH makes of a payload."""
     start = os.getcwd()
     try:
-        from gitcp.store.setup import adapters
+        from gitcp.setup import adapters
 
         client = adapters.find_adapter(Repo.find_here(), name)
     except NoRepository:
@@ -159,7 +160,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
         yield home, each
     visits = files.locate_state("visits", str(event.get("session_id")))
     if home is None or event.get("elsewhere") or os.path.exists(visits):
-        from gitcp.store.turn import visits as store_visits
+        from gitcp.record.turn import visits as store_visits
 
         visited = store_visits.list_events(event, home, lambda: _read_last_prompt(client, event))
         for repo, each in visited:
@@ -181,13 +182,13 @@ def _locate_home(client: Client | None, event: Record) -> Events:
         tell(event, f"gitcp: {e}")
         return
     folder, repo = home or home_of_unknown or ("", None)
-    if repo is None or context.is_off(repo):
+    if repo is None or record.is_off(repo):
         return
     os.chdir(folder)
     if client:
         _note_event(repo, client.NAME)
     if client and client.exports():
-        from gitcp.store.session import exports
+        from gitcp.record.session import exports
 
         exports.copy_conversation(repo, client, event)
     if home_of_unknown:
@@ -242,15 +243,15 @@ def _locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
             continue
         if fresh and project and folder != project and _is_outside(repo, project):
             continue
-        if fresh or context.is_off(repo):
+        if fresh or record.is_off(repo):
             return folder, repo
-        state = context.open_context(repo).read_state(event["session_id"], rebuild=False)
+        state = record.open_context(repo).read_state(event["session_id"], rebuild=False)
         if state is None or state.get("guest"):
-            context.leave_all()
+            record.leave_all()
             continue
         home = state.get("worktree_path")
         if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
-            context.leave_all()
+            record.leave_all()
             return home, Repo.find_at(home)
         return folder, repo
     return None
@@ -285,12 +286,12 @@ def _locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None
     if repo.top is None or not os.path.isdir(repo.join_shared()):
         return None
     if not project:
-        from gitcp import registered
+        from gitcp.record import registered
 
         if not registered.is_registered(repo.top):
             return None
-        known = context.open_context(repo).read_state(event["session_id"], rebuild=False)
-        context.leave_all()
+        known = record.open_context(repo).read_state(event["session_id"], rebuild=False)
+        record.leave_all()
         if known:
             return None  # a guest here
     return folder, repo
@@ -300,7 +301,7 @@ def _note_event(repo: Repo, agent: str) -> None:
     """Note that hooks of an agent run in this worktree, and update `configured` (guard_files)."""
     marked = os.path.isdir(repo.join_shared("configured"))
     if marked or repo.config.list_keys("gitcp.", ".pipeline"):
-        from gitcp.store.setup import guard_files
+        from gitcp.setup import guard_files
 
         guard_files.write_configured(repo)
     try:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 
-from gitcp import context, files, objects
-from gitcp.context import per_record
-from gitcp.core import commit_message, linking
+from gitcp import record as context
 from gitcp.errors import InputError, format_error
-from gitcp.git import encode_name
-from gitcp.objects import need_commit
-from gitcp.repo import Repo
-from gitcp.store import refs, session
-from gitcp.store.journal import edits
-from gitcp.store.link import commit as link_commit
-from gitcp.store.match import (
+from gitcp.git import commit_message, encode_name, files, objects, refs
+from gitcp.git.objects import need_commit
+from gitcp.git.repo import Repo
+from gitcp.link import commit as link_commit
+from gitcp.record import per_record, session
+from gitcp.record.journal import edits
+from gitcp.record.match import (
     add_judged,
     is_replaying,
     is_unseen,
+    linking,
     load_verdict,
     mark_told,
     read_judged,
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
-    from gitcp.context import Context
-    from gitcp.core.record_types import Marker, Record, Records
+    from gitcp.record import Context
+    from gitcp.text.record_types import Marker, Record, Records
 
 # What a match of post-commit says, as conclude_commit() makes it.
 _CONCLUDED = ("id", "sessions", "dismissed", "noted", "linked", "carried", "merged")
@@ -50,7 +49,7 @@ def _write_message(repo: Repo, match: Record) -> None:
     """Write the ids of a commit into its message, or a comment that says that a note has them."""
     if os.path.isdir(repo.join_shared("exports")):
         for session_id in match["sessions"]:
-            from gitcp.store.session import exports
+            from gitcp.record.session import exports
 
             exports.renew_copy(repo, session_id)
     path, source = match["args"][0], (match["args"] + [""])[1]
@@ -78,7 +77,7 @@ def _write_message(repo: Repo, match: Record) -> None:
 
 
 def _find_comment_char(repo: Repo, text: bytes) -> bytes:
-    from gitcp.core import message_edits
+    from gitcp.git import message_edits
 
     return message_edits.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
 
@@ -88,7 +87,7 @@ def _clean_message(
 ) -> tuple[bytes, list[str]]:
     """(the message without trailers that are in the wrong place or of other commits, the ids that
     it lacks).  by_note: ids belong into a note, and misplaced ones stay."""
-    from gitcp.core import message_edits
+    from gitcp.git import message_edits
 
     carried = commit_message.read_trailers(text, comment=comment)
     drop, moved = set(match.get("drop", ())), list[str]()
@@ -108,7 +107,7 @@ def _clean_message(
 def _will_stay_empty(repo: Repo, text: bytes, comment: bytes, source: str) -> bool:
     """Whether trailers would keep an empty message from aborting the commit: `git commit -n` runs
     no hook that empties it again."""
-    from gitcp.core import message_edits
+    from gitcp.git import message_edits
 
     empty = source == "template" or message_edits.is_unwritten(text, comment=comment)
     return empty and not link_commit.will_check_message(repo)
@@ -120,7 +119,7 @@ def _will_strip_comments(repo: Repo) -> bool:
 
 def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
     """The message with a comment about ids, which a note will have."""
-    from gitcp.core import message_edits
+    from gitcp.git import message_edits
 
     if not (comment and _will_strip_comments(repo)):
         return text
@@ -132,14 +131,14 @@ def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment
 def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
     """The message with its ids in the last trailer block, a comment about them, and the trailers
     of gitcp.disclose about the sessions."""
-    from gitcp.core import message_edits
+    from gitcp.git import message_edits
 
     comments: Sequence[str] = ()
     if ids and _will_strip_comments(repo):
         comments = [_HEADING, *_list_prompts(repo, match)]
     key, disclosures = repo.config.get_option("gitcp.disclose"), list[str]()
     if key and match["sessions"]:
-        from gitcp.store.link import unhooked
+        from gitcp.link import unhooked
 
         if message_edits.is_unwritten(text, comment=comment):
             unhooked.request_check(repo)
@@ -195,7 +194,7 @@ def check_message(record: Record) -> list[Record]:
 
 
 def _check_file(repo: Repo, path: str) -> None:
-    from gitcp.core import message_edits
+    from gitcp.git import message_edits
 
     with open(path, "rb") as f:
         text = f.read()
@@ -229,7 +228,7 @@ def _list_dropped(repo: Repo, text: bytes) -> list[str]:
     if not verdict or not verdict.get("exposed") or commit_message.find_anywhere(text):
         return []
     if os.environ.get("GIT_EDITOR") != ":":
-        from gitcp.store.setup import configured_hooks
+        from gitcp.setup import configured_hooks
 
         is_seen = encode_name(_HEADING) in text or not _will_strip_comments(repo)
         if is_seen or not configured_hooks.has_later(repo, "prepare-commit-msg"):
@@ -271,7 +270,7 @@ def _settle_unseen(ctx: Context) -> bool:
     if is_replaying(repo) or not is_unseen(repo, head):
         return True
     if head not in read_judged(repo):
-        from gitcp.store.relink import relink
+        from gitcp.link import relink
 
         relink.follow_head_everywhere(ctx)
         ctx.leave()  # markers are read from the disk
@@ -300,7 +299,7 @@ def condense(record: Record) -> list[Record]:
     if _is_watched(record):
         said.append(linking.describe_links(record["sessions"]))
     if is_news:
-        from gitcp.store.imports import imports
+        from gitcp.extras.imports import linking as imports
 
         repo = Repo.find_here()
         said.append(imports.notice_unrecorded(repo, tells=_is_at_terminal()))
@@ -310,13 +309,13 @@ def condense(record: Record) -> list[Record]:
 def _look_for_unheard() -> bool:
     """Look for conversations of which no hook has heard, if a client has something new; return
     whether it has."""
-    from gitcp.store import unheard
+    from gitcp.record import unheard
 
     repo = Repo.find_here()
     if not unheard.is_look_due(repo):
         return False
 
-    from gitcp.store.unheard import unrecorded
+    from gitcp.record.unheard import unrecorded
 
     unrecorded.look(repo)
     return True
@@ -352,23 +351,23 @@ def _condense_commit(match: Record) -> None:
         _store_sessions(match)
     with context.open_here() as ctx:
         for checkpoint_id in match.get("inherited", ()):
-            from gitcp.store import notes
+            from gitcp.checkpoints import notes
 
             notes.add_link(ctx.repo, match["commit"], checkpoint_id)
         if match["carried"]:
-            from gitcp.store.link import commit_sessions
+            from gitcp.link import commit_sessions
 
             taken_back = commit_sessions.list_taken_back(ctx.repo, match["old"])
             is_whole_list = len(taken_back) < commit_sessions.MOST_TAKEN_BACK
             replaced = {match["commit"]: match["merged"] or (taken_back if is_whole_list else ())}
 
-            from gitcp.store.lines import carried
+            from gitcp.lines import carried
 
             carried.follow_lines(ctx.repo, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and refs.list_stashes(ctx.repo):
             sources.add_stashed(ctx.repo, match["commit"])
         if not match["id"]:
-            from gitcp.store.lines import commit_lines
+            from gitcp.lines import commit_lines
 
             commit_lines.keep_ai_note(ctx.repo, [match["commit"]])
 
@@ -383,7 +382,7 @@ def _store_sessions(match: Record) -> None:
             need_commit(repo.objects, match["commit"]),
             ctx.read_states(match["sessions"]),
         )
-        from gitcp.store.link import commit_sessions
+        from gitcp.link import commit_sessions
 
         if match["dismissed"]:
             commit_sessions.dismiss_sessions(repo, commit, states.values(), old)
@@ -404,11 +403,11 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
     """Remove sessions that failed from a match: their own next events store them."""
     for session_id, error in failed.items():
         message = f"session '{session_id}' is left out of its commit for now: {format_error(error)}"
-        from gitcp import console
+        from gitcp.text import console
 
         console.warn(message)
 
-        from gitcp.store import hook_warnings
+        from gitcp.git import hook_warnings
 
         hook_warnings.warn_here(message)
     stored = {name: why for name, why in match["sessions"].items() if name not in failed}
@@ -430,7 +429,7 @@ def carry_forward(match: Record) -> list[Record]:
         edits.settle_commit(ctx.repo, commit, changes, excluded=left_out)
         settled = set(match["sessions"]) if match["linked"] else None
 
-        from gitcp.store.stream import writing
+        from gitcp.record.stream import writing
 
         moved = writing.carry_streams(ctx.repo, match["old"], commit, settled)
         if not left_out:

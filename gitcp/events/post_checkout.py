@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gitcp.repo import Repo
-from gitcp.store.setup import install
+from gitcp.git.repo import Repo
+from gitcp.setup import install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Record
+    from gitcp.text.record_types import Record
 
 
 def enable__worktree(records: list[Record]) -> list[Record]:

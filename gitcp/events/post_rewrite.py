@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from gitcp import context
+from gitcp import record as context
 from gitcp.commands import make_flag, make_value
 from gitcp.errors import UsageError
-from gitcp.store import match
-from gitcp.store.lines import carried, commit_lines
-from gitcp.store.link import condense, unhooked
-from gitcp.store.match import candidates, sources
-from gitcp.store.match.sources import MatchCase
-from gitcp.store.relink import relink as relinking
-from gitcp.store.session import others
+from gitcp.lines import carried, commit_lines
+from gitcp.link import condense, unhooked
+from gitcp.link import relink as relinking
+from gitcp.record import match
+from gitcp.record.match import candidates, sources
+from gitcp.record.match.sources import MatchCase
+from gitcp.record.session import others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gitcp.context import Context
-    from gitcp.core.record_types import Pair, Record, Records
+    from gitcp.record import Context
+    from gitcp.text.record_types import Pair, Record, Records
 
 
 def relink(records: Records, args: Namespace | None = None) -> Records:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 
-from gitcp.context import per_record
+from gitcp.checkpoints.share import places, sync
+from gitcp.checkpoints.share import remote as share_remote
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import session
-from gitcp.store.back import abandoned
-from gitcp.store.share import places, sync
-from gitcp.store.share import remote as share_remote
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record import per_record, session
+from gitcp.steps import abandoned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gitcp.core.record_types import Record
-    from gitcp.store.share.places import Place
+    from gitcp.checkpoints.share.places import Place
+    from gitcp.text.record_types import Record
 
 _UNSEEN = "cannot see whether this is a --dry-run: no checkpoints are sent; 'gitcp push' sends them"
 
@@ -99,7 +98,7 @@ def _find_later_script(repo: Repo) -> str:
     configured one; '' for none."""
     if not os.environ.get("GITCP_CONFIGURED"):
         return ""
-    from gitcp.store.setup import git_hooks
+    from gitcp.setup import git_hooks
 
     where = git_hooks.find_folder(repo)
     return os.path.join(where, "pre-push") if git_hooks.has_to_be_last(where, "pre-push") else ""

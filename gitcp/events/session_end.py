@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from gitcp.context import per_state
+from gitcp import link
 from gitcp.events.turns import finalize, release_claim
-from gitcp.store import relink, turn
-from gitcp.store.care import space
+from gitcp.record import per_state, turn
+from gitcp.setup.care import space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.context import Context
-    from gitcp.core.record_types import Record
+    from gitcp.record import Context
+    from gitcp.text.record_types import Record
 
 
 @per_state
 def update_session(ctx: Context, event: Record) -> list[Record]:
     """End the session."""
     if state := ctx.read_state(event["session_id"]):
-        relink.settle_last_turn(ctx.repo, state, event, ctx.head)
+        link.settle_last_turn(ctx.repo, state, event, ctx.head)
         turn.end_session(ctx.repo, state, event)
         ctx.keep(state)
     limit_space(ctx)

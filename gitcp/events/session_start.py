@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import os
 
-from gitcp import git, registered
-from gitcp.context import per_state
+from gitcp import git, link
 from gitcp.errors import Error
 from gitcp.events.session_end import limit_space
 from gitcp.events.turn_start import put_refs_in_place
 from gitcp.events.turns import build_messages, finalize, notice_unrecorded
-from gitcp.store import relink, session, turn
-from gitcp.store.lines import recorded
-from gitcp.store.setup import adapters
-from gitcp.store.snapshot import own_index
-from gitcp.store.turn import company
+from gitcp.lines.committed import recorded
+from gitcp.record import per_state, registered, session, turn
+from gitcp.record.snapshot import own_index
+from gitcp.record.turn import company
+from gitcp.setup import adapters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.context import Context
-    from gitcp.core.record_types import Record
+    from gitcp.record import Context
+    from gitcp.text.record_types import Record
 
 
 @per_state
 def update_session(ctx: Context, event: Record) -> list[Record]:
     """Continue the session's state if it has one, and greet it."""
-    relink.end_abandoned(ctx, event["session_id"])
+    link.end_abandoned(ctx, event["session_id"])
     repo, session_id = ctx.repo, event["session_id"]
     own_index.seed_index(repo)
     try:
@@ -36,7 +35,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     known = os.path.exists(session.get_state_path(repo, session_id))
     state = ctx.read_state(session_id) if known else None
     if state:
-        relink.settle_leftovers(repo, state, event, ctx.head)
+        link.settle_leftovers(repo, state, event, ctx.head)
         turn.start_session(repo, state, event)
         ctx.keep(state)
     greeted = company.format_greeting(repo, session_id, ctx.head)

@@ -5,14 +5,14 @@ Each tool call waits for its hooks: modules are imported only where they are nee
 
 from __future__ import annotations
 
-from gitcp.context import per_state
 from gitcp.events.turns import check_claim, release_claim, write_checkpoint
-from gitcp.store.journal import calls
+from gitcp.record import per_state
+from gitcp.record.looks import calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.context import Context
-    from gitcp.core.record_types import Record, State
+    from gitcp.record import Context
+    from gitcp.text.record_types import Record, State
 
 
 @per_state
@@ -24,21 +24,21 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
         return []  # unknown or damaged; rebuilding it would delay the call
     changed = calls.take_call(repo, state, event)
     for oid, paths in event.pop("unfounded", {}).items():
-        from gitcp.store.lines import carried
+        from gitcp.lines import carried
 
         carried.take_back_lines(repo, state["session_id"], oid, paths)
     changed = _note_task(ctx, state, event) or changed
     if event.get("guest") and event["event"] == "tool-end":
-        from gitcp.store.turn import visits
+        from gitcp.record.turn import visits
 
         changed = visits.take_prompt(repo, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
-        from gitcp.store import relink
+        from gitcp import link
 
-        relink.follow_head(repo, state, ctx.head)
+        link.follow_head(repo, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
-        from gitcp.store import turn
+        from gitcp.record import turn
 
         turn.continue_turn(repo, state, event)
         changed = True
@@ -53,7 +53,7 @@ def _note_task(ctx: Context, state: State, event: Record) -> bool:
     if (event.get("tool") or {}).get("kind") != "task":
         return False
 
-    from gitcp.store.stream import tasks
+    from gitcp.record.stream import tasks
 
     return tasks.note_start(ctx.repo, state, event)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from gitcp.context import per_state
 from gitcp.events.turns import finalize, release_claim, write_checkpoint
-from gitcp.store import turn
+from gitcp.record import per_state, turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.context import Context
-    from gitcp.core.record_types import Record
+    from gitcp.record import Context
+    from gitcp.text.record_types import Record
 
 
 @per_state
@@ -18,7 +17,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     if state := ctx.read_state(event["session_id"]):
         turn.end_turn(ctx.repo, state, event)
         if event.get("guest"):
-            from gitcp.store.turn import visits
+            from gitcp.record.turn import visits
 
             visits.take_prompt(ctx.repo, state, event)
         ctx.keep(state)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import time
 
-from gitcp import context
+from gitcp import link
+from gitcp import record as context
 from gitcp.agents import get_agent_type
-from gitcp.context import per_event, per_state
 from gitcp.events.turns import build_messages, check_claim, finalize
-from gitcp.store import refs, relink, session, stream, turn
-from gitcp.store.journal import looks
-from gitcp.store.snapshot import scan
-from gitcp.store.stream.verdict import take_verdict
+from gitcp.git import refs
+from gitcp.record import looks, per_event, per_state, session, stream, turn
+from gitcp.record.snapshot import scan
+from gitcp.record.stream.verdict import take_verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.context import Context
-    from gitcp.core.record_types import Record, State, Verdict
+    from gitcp.record import Context
+    from gitcp.text.record_types import Record, State, Verdict
 
 
 @per_state
 def update_session(ctx: Context, event: Record) -> list[Record]:
     """Begin a turn of the session, or say why not; return messages."""
-    relink.end_abandoned(ctx, event["session_id"])
+    link.end_abandoned(ctx, event["session_id"])
     repo, began = ctx.repo, time.time_ns()
     state = ctx.read_state(event["session_id"]) or _make_state(ctx, event)
     if turn.is_repeated(state, event):
@@ -39,7 +39,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     ctx.keep(state)
     to_agent = session.take_message(repo, state["session_id"])
     if repo.config.get_flag("gitcp.tell-abandoned"):
-        from gitcp.store.back import abandoned
+        from gitcp.steps import abandoned
 
         told = abandoned.format_hint(repo, str(event.get("prompt") or ""))
         to_agent = "\n".join(filter(None, [to_agent, told]))
@@ -66,12 +66,12 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     scan.seed_stale(repo)
     message = put_refs_in_place(ctx)
     if state.get("guest"):
-        from gitcp.store.turn import visits
+        from gitcp.record.turn import visits
 
         visits.note_visit(event["session_id"], repo)
     look = looks.look_at_worktree(repo)
     head = look.scan.head or refs.get_zeros(repo)
-    relink.settle_leftovers(repo, state, event, head, look)
+    link.settle_leftovers(repo, state, event, head, look)
     dirty = scan.resolve_changes(repo.objects, look.scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
     look.take(head, dirty, telling=telling)
@@ -89,13 +89,13 @@ def put_refs_in_place(ctx: Context) -> str:
     return a message or ''."""
     stream.move_home(ctx.repo)
     if ctx.repo.jj_root:
-        from gitcp.store.v1 import committed_write
+        from gitcp.checkpoints import writing
 
-        if committed_write.restore_branch(ctx.repo):
-            from gitcp.store.v1 import conversion
+        if writing.restore_branch(ctx.repo):
+            from gitcp.checkpoints import conversion
 
             return conversion.leave_branch(ctx.repo)
-    return relink.remember_branch(ctx.repo)
+    return link.remember_branch(ctx.repo)
 
 
 @per_event
@@ -125,7 +125,7 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     # In suffix mode a branch that is left stays where it is.
     ref = stream.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
 
-    from gitcp.store.stream import stream_list
+    from gitcp.record.stream import stream_list
 
     return stream_list.build_notice(ctx.repo, tip, ref)
 

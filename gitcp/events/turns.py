@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from gitcp import context
-from gitcp.context import is_of_agent, per_event, per_record
-from gitcp.core.formats import check_session_id
-from gitcp.files import list_names
-from gitcp.repo import Repo
-from gitcp.store import session
+from gitcp import record as context
+from gitcp.git.files import list_names
+from gitcp.git.repo import Repo
+from gitcp.record import is_of_agent, per_event, per_record, session
+from gitcp.text.shapes import check_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from gitcp.context import Context
-    from gitcp.core.record_types import Record, Records, State
+    from gitcp.record import Context
+    from gitcp.text.record_types import Record, Records, State
 
     Result = TypeVar("Result")
 
@@ -31,19 +30,19 @@ def check_claim(event: Record) -> list[Record]:
 
 
 def _judge_start(event: Record) -> list[Record]:
-    from gitcp.store import guard
+    from gitcp import guard
 
     repo = Repo.find_here()
     mode = guard.get_mode(repo)
     if mode != "off" and event["event"] == "tool-start":
-        from gitcp.store.guard import tool_calls
+        from gitcp.guard import tool_calls
 
         return _object(mode, tool_calls.start_call(repo, event, context.leave_all))
     if mode != "off" and event["event"] == "turn-start":
         _leave_claims(repo, event)
         lines = [guard.judge_prompt(repo, event["session_id"])]
         if company := guard.list_company(repo, event["session_id"]):
-            from gitcp.store.guard import tool_calls
+            from gitcp.guard import tool_calls
 
             lines.append(tool_calls.format_company(repo, company))
         return build_messages("\n\n".join(filter(None, lines)))
@@ -61,7 +60,7 @@ def release_claim(records: Records, args: Namespace | None = None) -> list[Recor
     """Have end_claims() release what these events end after all stages, which still hold it; with
     args.session release what that session holds now, a record for each claim."""
     if args and args.session:
-        from gitcp.store.guard import claim_records
+        from gitcp.guard import claim_records
 
         return claim_records.release_session(Repo.find_here(), args.session)
     records = list(records)
@@ -85,21 +84,21 @@ def end_claims(ctx: Context, failed: bool) -> list[Record]:
 def _leave_claims(repo: Repo, event: Record) -> None:
     """Release the claims of a session, if there are any, as its turn begins or ends."""
     if list_names(repo.join_own("claims")):
-        from gitcp.store.guard import tool_calls
+        from gitcp.guard import tool_calls
 
         tool_calls.leave_claim(repo, event)
 
 
 def withdraw_claims(repo: Repo, event: Record) -> None:
     """Release what a tool-start has claimed that is refused after it: no tool-end comes."""
-    from gitcp.store.guard import tool_calls
+    from gitcp.guard import tool_calls
 
     _run_guarded(tool_calls.let_go, _run_guarded(tool_calls.list_held, repo, event) or [])
 
 
 def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
-    from gitcp.store import guard
-    from gitcp.store.guard import tool_calls
+    from gitcp import guard
+    from gitcp.guard import tool_calls
 
     mode, objection, loss = guard.get_mode(ctx.repo), "", ""
     held = _run_guarded(tool_calls.list_held, ctx.repo, event) or []
@@ -113,10 +112,10 @@ def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
 def _record_edits(ctx: Context, event: Record, mode: str) -> str:
     """Record the edits that the stages wrote into the journal on the session's ref; return the
     objection to what the call has discarded, or ''."""
-    from gitcp.store.guard import tool_calls
+    from gitcp.guard import tool_calls
 
     if mode == "deny" and ctx.read_state(event["session_id"], rebuild=False):
-        from gitcp.store.guard import reports
+        from gitcp.guard import reports
 
         reports.record_call(ctx.repo, event)
     if (event.get("tool") or {}).get("kind") == "write":
@@ -129,7 +128,7 @@ def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
     try:
         return work(*args)
     except Exception as e:
-        from gitcp import console
+        from gitcp.text import console
 
         console.warn(f"the guard could not check this: {e}")
         return None
@@ -138,14 +137,14 @@ def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
 def notice_unrecorded(repo: Repo) -> str:
     """What is to be said of conversations of which no hook has heard, if a client has something
     new."""
-    from gitcp.store import unheard
+    from gitcp.record import unheard
 
     if not unheard.is_look_due(repo):
         return ""
 
-    from gitcp.store.imports import imports
+    from gitcp.extras.imports import linking
 
-    return imports.notice_unrecorded(repo)
+    return linking.notice_unrecorded(repo)
 
 
 def build_messages(*texts: str | None) -> list[Record]:
@@ -159,7 +158,7 @@ def write_checkpoint(record: Record) -> list[Record]:
     without an oid, by its fields."""
     if record.get("type") == "checkpoint" and "oid" not in record:
         with context.open_here() as ctx:
-            from gitcp.store.stream import stream_list
+            from gitcp.record.stream import stream_list
 
             session_id = check_session_id(record.get("session_id"))
             state = ctx.read_state(session_id) or session.make_state(
@@ -178,20 +177,20 @@ def _write_work(event: Record) -> list[Record]:
         if state is None:
             return [event]
         if event["event"] != "compact":
-            from gitcp.store import turn
+            from gitcp.record import turn
 
             turn.keep_verdict(state)
         if event["event"] == "turn-end":
             messages = build_messages(_describe_unread(ctx.repo, state))
         known = set(state.get("over_limit", ()))
         if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
-            from gitcp.store.commits import auto
+            from gitcp.steps.commits import auto
 
             messages += auto.save_work(ctx, event)
             state = ctx.read_state(event["session_id"], rebuild=False) or state
             return [event, *messages, *build_messages(_describe_over_limit(state, known))]
 
-        from gitcp.store import relink
+        from gitcp import link as relink
 
         oid = relink.write_checkpoint(ctx.repo, state, event, ctx.head)
         ctx.keep(state)
@@ -205,13 +204,13 @@ def _write_work(event: Record) -> list[Record]:
 def _describe_unread(repo: Repo, state: State) -> str:
     """The message about a transcript that cannot be read, '' if it can."""
 
-    from gitcp.store import stored_transcripts
+    from gitcp.checkpoints import transcripts
 
-    why = stored_transcripts.explain_unreadable(repo, state.get("transcript_path"))
+    why = transcripts.explain_unreadable(repo, state.get("transcript_path"))
     if not why:
         return ""
 
-    from gitcp import console
+    from gitcp.text import console
 
     console.mute(why)
     return f"gitcp: {why}"
@@ -223,7 +222,7 @@ def _describe_over_limit(state: State, reported: set[str]) -> str:
     if not new:
         return ""
 
-    from gitcp.core import stream_rules
+    from gitcp.record.session import stream_rules
 
     return stream_rules.format_omission(new)
 
@@ -233,9 +232,10 @@ def _makes_commits(repo: Repo) -> bool:
     if repo.config.get_option("gitcp.strategy") == "manual-commit":
         return False
 
-    from gitcp.store.setup import guard_files
+    from gitcp.git import config_table
+    from gitcp.setup import guard_files
 
-    return guard_files.get_strategy(repo) == guard_files.AUTO
+    return guard_files.get_strategy(repo) == config_table.AUTO
 
 
 @per_event
@@ -247,7 +247,7 @@ def finalize(event: Record) -> list[Record]:
             if len(session.list_recent_ids(ctx.repo)) > session.MOST:
                 ctx.leave()
 
-                from gitcp.store.session import others
+                from gitcp.record.session import others
 
                 others.put_away(ctx.repo)
             done += _settle_head(ctx, event["session_id"])
@@ -259,7 +259,7 @@ def _complete_session(ctx: Context, session_id: str) -> list[Record]:
     if not state or not session.lacks_transcript(state):
         return []
 
-    from gitcp.store.link import condense
+    from gitcp.link import condense
 
     done = condense.finalize(ctx.repo, state)
     ctx.keep(state)
@@ -269,11 +269,11 @@ def _complete_session(ctx: Context, session_id: str) -> list[Record]:
 def _settle_head(ctx: Context, session_id: str) -> list[Record]:
     """Settle the commits up to HEAD if gitcp has not seen it yet."""
 
-    from gitcp.store import match
+    from gitcp.record import match
 
     if not match.is_unseen(ctx.repo, ctx.head):
         return []
 
-    from gitcp.store.relink import relink
+    from gitcp.link import relink
 
     return build_messages(relink.link_pulled(ctx, session_id))

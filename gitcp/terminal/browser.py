@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import Protocol
 
-from gitcp.console import escape_unprintable
+from gitcp.text.console import escape_unprintable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.key_binding import KeyBindings
 
-    from gitcp.core.spans import Line
+    from gitcp.text.spans import Line
 
 _STYLES = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack"}
 # The keys with names, for some of which prompt_toolkit has bindings of its own.

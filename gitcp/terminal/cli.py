@@ -12,9 +12,7 @@ import signal
 import sys
 from importlib import import_module
 
-from gitcp import commands, console, git, record, term
-from gitcp.console import escape_unprintable
-from gitcp.core import spans
+from gitcp import commands, git
 from gitcp.errors import (
     BUG,
     FATAL,
@@ -27,10 +25,12 @@ from gitcp.errors import (
     UsageError,
     format_error,
 )
-from gitcp.git import Git, end_lasting
-from gitcp.objects import abandon_unflushed
-from gitcp.repo import Repo
-from gitcp.terminal import shell
+from gitcp.git import Git, end_lasting, shell
+from gitcp.git import records as record
+from gitcp.git.objects import abandon_unflushed
+from gitcp.git.repo import Repo
+from gitcp.text import console, spans, term
+from gitcp.text.console import escape_unprintable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from typing import NoReturn, TypeVar
 
     from gitcp.commands import Rows
-    from gitcp.core.record_types import Record
-    from gitcp.core.spans import Line
+    from gitcp.text.record_types import Record
+    from gitcp.text.spans import Line
 
     Shown = TypeVar("Shown")
 

@@ -6,10 +6,9 @@ import os
 import sys
 from shutil import which
 
-from gitcp import term
 from gitcp.errors import OK, Error
-from gitcp.render import manual
-from gitcp.terminal import cli
+from gitcp.terminal import cli, manual
+from gitcp.text import term
 
 _SECTIONS = ("1", "7", "5")
 

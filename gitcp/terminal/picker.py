@@ -10,15 +10,15 @@ import os
 import shutil
 import sys
 
-from gitcp.console import escape_unprintable
-from gitcp.core import spans
 from gitcp.terminal import browser, cli
+from gitcp.text import spans
+from gitcp.text.console import escape_unprintable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from gitcp.core.spans import Line
+    from gitcp.text.spans import Line
 
     Entry = Callable[[int, int], Line]  # number of an entry, cells there are -> its line
     View = tuple[str, Callable[[int], Iterable[Line]]]  # name, number of an entry -> its lines

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitcp.errors import Error, InputError
-from gitcp.store.setup import adapters
+from gitcp.setup import adapters
 from tests.support.harness import World
 
 HAL = """\

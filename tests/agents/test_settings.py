@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents.install import json_text, settings
 from gitcp.errors import InputError
+from gitcp.setup.clients import json_text, settings
 from tests.support.installed import write
 
 HOOKS = (("Stop", None, None), ("PreToolUse", "Write|Bash", 60))

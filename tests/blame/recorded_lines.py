@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from gitcp.objects import Objects, edit_tree, read_commit, write_commit
-from gitcp.repo import Repo
-from gitcp.store import notes
-from gitcp.store.lines import recorded
-from gitcp.store.v1 import checkpoints as v1_checkpoints
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import notes, writing
+from gitcp.checkpoints import stored as v1_checkpoints
+from gitcp.git.objects import Objects, edit_tree, read_commit, write_commit
+from gitcp.git.repo import Repo
+from gitcp.lines.committed import recorded
 from tests.support import checkpoints
 from tests.support.checkpoints import V1, git, keep
 
@@ -42,7 +41,7 @@ def linked(
     with Objects(at):
         kept = keep(at, session, transcript) if transcript else None
         data = checkpoints.session(session, kept, **metadata)
-        tip = read_commit(at.objects, committed_write.write_sessions(at, [(checkpoint, data)])[V1])
+        tip = read_commit(at.objects, writing.write_sessions(at, [(checkpoint, data)])[V1])
         assert tip
         notes.add_link(at, git("rev-parse", "HEAD"), checkpoint)
         if ranges is None:

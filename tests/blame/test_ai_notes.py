@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import exports
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.lines.recorded import Attested
+from gitcp.checkpoints.format import exports
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.lines.committed.recorded import Attested
 from tests.support.harness import Agent, World
 
 AI = "refs/notes/ai"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import links
+from gitcp.checkpoints import links
 from tests.blame.test_unrecorded_commits import count_gits, shuffle
 from tests.blame.told_lines import blame_names, text
 from tests.support.clients.calls import edit

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitcp.core import journal_cuts
+from gitcp.record.journal import cuts
 from tests.blame.told_lines import blame_names, text
 from tests.journal.lines import lengthen
 from tests.support.clients.calls import edit, run
@@ -65,7 +65,7 @@ def test_lines_whose_edits_the_journal_has_no_more_keep_their_authors_in_a_moved
     world.agent("session-c", tools=True).turn("go on", {"f.txt": MINE + text("session-c", 8)})
     world.commit()
     journal = world.path / ".git/gitcp/journal"
-    for number in range(journal_cuts.COMMITS + 1):
+    for number in range(cuts.COMMITS + 1):
         world.write("other.txt", f"{number}\n")
         lengthen(journal)
         world.commit()

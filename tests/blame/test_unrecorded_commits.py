@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.lines import history
-from gitcp.store.lines.evidence import Evidence
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.lines.committed import history
+from gitcp.lines.committed.evidence import Evidence
 from tests.blame.told_lines import blame_names, text
 from tests.support import warm
 from tests.support.harness import V1, World

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import notes
+from gitcp.checkpoints import notes
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import fsck
+from gitcp.cmd.care import fsck
 from tests.support.checkpoints import git, unbundle
 
 CHECKPOINT = "\n  bde5096363d6: its directories are 0 2\n"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error, InputError, UsageError
-from gitcp.stages import bind_stage
-from gitcp.store.refs import MEMORY
+from gitcp.git.refs import MEMORY
 from tests.support.checkpoints import V1, blob, git, tree, unbundle
 from tests.support.paths import BIN
 

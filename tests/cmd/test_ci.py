@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitcp.core import ci_jobs
+from gitcp.setup import ci_jobs
 from tests.share.forge import ACTION, JOB
 from tests.support import warm
 from tests.support.checkpoints import git

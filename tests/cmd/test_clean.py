@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import clean
+from gitcp.cmd.care import clean
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import UsageError
-from gitcp.stages import bind_stage
 from tests.support.checkpoints import git, unbundle
 from tests.support.paths import TOP
 

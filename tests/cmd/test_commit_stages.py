@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from gitcp import record
+from gitcp.cmd.stages import bind_stage, run
 from gitcp.errors import Error, UsageError
-from gitcp.stages import bind_stage, run
+from gitcp.git import records as record
 from tests.support.checkpoints import git
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gitcp.core.config_table import KEYS
+from gitcp.git.config_table import KEYS
 from tests.support import warm
 from tests.support.checkpoints import git
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, enable
-from gitcp.core import installation
+from gitcp.cmd.setup import disable, enable
 from gitcp.errors import Error, UsageError
+from gitcp.setup import hook_texts
 from tests.support.installed import ENTIRE, commands, git, ours, snapshot, write
 
 ALL = ["--agent=claude-code", "--agent=gemini-cli", "--agent=codex"]
@@ -213,7 +213,7 @@ def test_a_dry_run_takes_out_nothing(repo: Path, capsys: pytest.CaptureFixture[s
     disable.run(["--dry-run"])
     said = capsys.readouterr().out.splitlines()
     assert snapshot(repo) == before and not (repo / ".git/gitcp/off").exists()
-    assert len(said) == len(installation.WRITTEN) + 3
+    assert len(said) == len(hook_texts.WRITTEN) + 3
     assert sum("edited since" in line for line in said) == 1
 
 
@@ -242,7 +242,7 @@ def test_an_interrupted_enable_is_finished_by_the_next(repo: Path) -> None:
     hook = repo / ".git/hooks/post-commit"
     shutil.copy2(hook.with_name("post-commit.before-gitcp"), hook)
     enable.run([])
-    assert ours(repo / ".git/hooks") == list(installation.HOOKS)
+    assert ours(repo / ".git/hooks") == list(hook_texts.HOOKS)
     uninstall()
     assert snapshot(repo) == before
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import du
-from gitcp.core import findings
-from gitcp.objects import Objects, edit_tree, write_commit
-from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.care import space
-from gitcp.store.stored_transcripts import store_chunks
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import writing
+from gitcp.checkpoints.transcripts import store_chunks
+from gitcp.cmd.care import du
+from gitcp.git import refs
+from gitcp.git.objects import Objects, edit_tree, write_commit
+from gitcp.git.repo import Repo
+from gitcp.setup.care import findings, space
 from tests.support.checkpoints import V1, forget, git, loosened, session, unbundle
 from tests.support.paths import TOP
 
@@ -72,7 +71,7 @@ def test_a_shared_piece_counts_once_and_for_the_permanent_store(
         for n in range(3):
             data = session("s-one")
             data["transcript"] = store_chunks(here.objects, said)
-            committed_write.write_sessions(here, [(f"{n:012x}", data)])
+            writing.write_sessions(here, [(f"{n:012x}", data)])
     once = sums(here)["transcripts"]
     assert 50_000 < once < 110_000
     held = {".entire/metadata/s-one/full.jsonl": said.removesuffix(b"\n"), "x": noise(3000)}
@@ -149,7 +148,7 @@ def test_what_is_missing_is_left_out(repo: Path) -> None:
     with Objects(here):
         data = session("s-one")
         data["transcript"] = given = store_chunks(here.objects, noise(1000))
-        committed_write.write_sessions(here, [("0123456789ab", data)])
+        writing.write_sessions(here, [("0123456789ab", data)])
     loosened(Path(here.common))
     before, (oid,) = sums(here), given.chunks
     forget(Path(here.common), oid)

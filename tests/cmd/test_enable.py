@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from gitcp import agents
-from gitcp.agents.install import enabling
-from gitcp.cmd import attach, disable, enable, resume
+from gitcp.cmd.back import resume
+from gitcp.cmd.setup import attach, disable, enable
 from gitcp.errors import Error, UsageError
+from gitcp.setup.clients import enabling
 from gitcp.terminal import cli
 from tests.support.installed import HOOKS, commands, git, ours, snapshot, write
 from tests.support.paths import TOP
@@ -259,7 +260,7 @@ _NAMING: list[tuple[str, str, Rows, list[str]]] = [
     ("enable", "--agent", enable.OPTIONS, []),
     ("disable", "--agent", disable.OPTIONS, []),
     ("attach", "--agent", attach.OPTIONS, ["a-session"]),
-    ("import", "--agent", importlib.import_module("gitcp.cmd.import").OPTIONS, []),
+    ("import", "--agent", importlib.import_module("gitcp.cmd.share.import").OPTIONS, []),
     ("resume", "--with", resume.OPTIONS, []),
 ]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import enable
-from gitcp.core import installation
+from gitcp.cmd.setup import enable
+from gitcp.setup import hook_texts
 from tests.support.installed import HOOKS, git, ours, write
 
 
@@ -45,7 +45,7 @@ def test_an_edited_hook_of_ours_is_left_alone_unless_forced(
 
 def test_a_hook_of_another_installation_is_replaced(repo: Path) -> None:
     hook = repo / ".git/hooks/post-commit"
-    write(hook, installation.build_script("post-commit", "/gone/python", "/gone/entry.py"))
+    write(hook, hook_texts.build_script("post-commit", "/gone/python", "/gone/entry.py"))
     enable.run([])
     assert "/gone/" not in hook.read_text()
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import doctor, enable, status
+from gitcp.cmd.care import doctor
+from gitcp.cmd.setup import enable, status
 from gitcp.errors import Error
 from tests.support.installed import ENTIRE, git, write
 

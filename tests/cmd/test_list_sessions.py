@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
-from gitcp.stages import bind_stage
-from gitcp.store.turn import sessions
+from gitcp.record.turn import sessions
 from tests.support.checkpoints import DATA, git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
 from tests.support.warm import run

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gitcp import record
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
-from gitcp.stages import bind_stage
+from gitcp.git import records
 from tests.support.checkpoints import git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story
 from tests.support.warm import run
@@ -88,7 +88,7 @@ def test_an_ambiguous_session_lists_its_candidates(tmp_path: Path, repo: Path) -
     ],
 )
 def test_kind_and_worktree_are_told_by_the_ref(name: str, kind: str, worktree: str) -> None:
-    from gitcp.store.stream import stream_list
+    from gitcp.record.stream import stream_list
 
     assert stream_list.parse_ref(name) == (kind, worktree)
 
@@ -105,7 +105,7 @@ def test_streams_of_the_original_program_are_listed_and_read(tmp_path: Path, rep
     ]
     assert [r["files"] for r in found] == [["ended.txt", "idle.txt"], ["ended.txt"]]
     done = run("read-stream", found[0]["id"], cwd=tmp_path / "phases")
-    read = list(record.read_records(io.BytesIO(done.stdout.encode())))
+    read = list(records.read_records(io.BytesIO(done.stdout.encode())))
     assert [r["message"] for r in read] == ["Make an ended file", "Make an idle file"]
     assert old.top is not None
 

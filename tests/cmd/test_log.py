@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import notes
+from gitcp.checkpoints import notes
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
 from tests.support.story import ALPHA, Story

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from gitcp import library
-from gitcp.repo import Repo
-from gitcp.store.back import abandoned
-from gitcp.store.back.abandoned import keep_summaries
+from gitcp.git.repo import Repo
+from gitcp.steps import abandoned
+from gitcp.steps.abandoned import keep_summaries
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN

@@ -17,7 +17,7 @@ import pytest_lsp
 from lsprotocol import types
 from pytest_lsp import LanguageClient
 
-from gitcp.render import answers
+from gitcp.terminal import answers
 from tests.support import warm
 from tests.support.harness import World
 from tests.support.paths import BIN

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.render import answers
+from gitcp.terminal import answers
 from tests.support.clients.real import Client as RealClient
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
-from gitcp.stages import bind_stage
 from tests.support.checkpoints import V1, git
 from tests.support.paths import BIN
 

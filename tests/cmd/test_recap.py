@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.render import history
+from gitcp.terminal import history
 from tests.support.harness import World
 from tests.support.warm import run
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error, InputError, Moved, UsageError
 from gitcp.git import Git
-from gitcp.stages import bind_stage
 from tests.support.paths import BIN
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from gitcp import __main__
-from gitcp.core.spans import count_cells
+from gitcp.text.spans import count_cells
 from tests.support.paths import TOP
 from tests.support.sealed import environment
 from tests.support.story import recorded

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import spans
+from gitcp.text import spans
 from tests.support.harness import World, enabled
 from tests.support.paths import BIN
 from tests.support.sealed import environment

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from gitcp.agents.reading.items import list_items
-from gitcp.cmd import search as command
-from gitcp.core import search_rules
-from gitcp.repo import Repo
-from gitcp.store.search import index
-from gitcp.store.search import search as search_search
+from gitcp.cmd.ask import search as command
+from gitcp.extras.search import index, rules
+from gitcp.extras.search import search as search_search
+from gitcp.git.repo import Repo
 from tests.support.harness import Agent, World
 from tests.support.scenes import Scenes
 from tests.support.warm import run
@@ -307,7 +306,7 @@ def test_what_a_call_gave_back_is_found_on_request() -> None:
         {"type": "user", "message": {"role": "user", "content": [given]}},
     ]
     data = "\n".join(map(json.dumps, lines)).encode()
-    (turn,) = search_rules.cut_turns(list_items(data))
+    (turn,) = rules.cut_turns(list_items(data))
     assert (turn["prompt"], turn["calls"]) == ("List", "Bash ls")
     assert "aardvark" in turn["outputs"].split()
 
@@ -327,7 +326,7 @@ def test_what_a_call_gave_back_is_found_on_request() -> None:
 def test_a_query_is_read(
     text: str, words: list[str], without: list[str], filters: dict[str, list[str]]
 ) -> None:
-    assert search_rules.parse_query(text) == {
+    assert rules.parse_query(text) == {
         "words": words,
         "without": without,
         "filters": filters,
@@ -387,7 +386,7 @@ def test_a_first_index_that_is_cut_short_goes_on_where_it_was(
     past: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "_BATCH", 1)
-    repo, words = Repo.find(str(past.path)), search_rules.parse_query("header")
+    repo, words = Repo.find(str(past.path)), rules.parse_query("header")
 
     def interrupt(*_: int) -> None:
         raise KeyboardInterrupt

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd import show
-from gitcp.objects import Objects
-from gitcp.render import answers
-from gitcp.repo import Repo
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import writing
+from gitcp.cmd.ask import show
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.terminal import answers
 from tests.support.checkpoints import DATA, git, session, unbundle
 from tests.support.harness import World
 from tests.support.story import ALPHA, BETA, GAMMA, Story
@@ -160,7 +160,7 @@ def test_a_commit_without_a_checkpoint_says_so(story: Story) -> None:
 def test_all_commits_that_carry_an_id_are_listed_the_one_that_was_named_first(repo: Path) -> None:
     at, name = Repo.find_here(), "0123456789ab"
     with Objects(at):
-        committed_write.write_sessions(at, [(name, session("s1"))])
+        writing.write_sessions(at, [(name, session("s1"))])
     oids = []
     for branch in ("one", "two"):
         git("switch", "-q", "-c", branch)

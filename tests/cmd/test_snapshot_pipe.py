@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.stages import bind_stage
+from gitcp.cmd.stages import bind_stage
 from tests.support.broken import break_git
 from tests.support.paths import BIN
 from tests.support.snapshots import footprint, git, listing, oracle, sh
 
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Record
+    from gitcp.text.record_types import Record
 
 PIPE = (
     "gitcp-list-changes | gitcp-write-blobs | gitcp-write-tree --base=HEAD"

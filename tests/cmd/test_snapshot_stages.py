@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error, InputError, Moved, UsageError
-from gitcp.stages import bind_stage
 from tests.support.snapshots import git, listing, sh
 
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Record
+    from gitcp.text.record_types import Record
 
 OID = "0123456789012345678901234567890123456789"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.render import history
+from gitcp.terminal import history
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import sums, transcripts
+from gitcp.agents import transcripts
 from gitcp.errors import InputError
-from gitcp.store.prices import list_price
+from gitcp.lines import sums
+from gitcp.lines.prices import list_price
 from tests.support.harness import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Usage
+    from gitcp.text.record_types import Usage
 
 TABLE = """\
 [prices]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.store import session
+from gitcp.record import session
 from tests.support.checkpoints import git
 from tests.support.harness import World
 from tests.support.paths import BIN

@@ -10,9 +10,9 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from gitcp.cmd import ui
-from gitcp.objects import Objects
-from gitcp.repo import Repo
+from gitcp.cmd.extras import ui
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from gitcp.terminal import browser
 from tests.support.harness import World
 from tests.support.story import SESSION, tell

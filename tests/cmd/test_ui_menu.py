@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.render.panes import Row, list_actions
+from gitcp.extras.ui.panes import Row, list_actions
 from tests.support.harness import World
 from tests.support.paths import BIN
 from tests.support.story import SESSION

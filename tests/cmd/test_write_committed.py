@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import InputError
-from gitcp.repo import Repo
-from gitcp.stages import bind_stage
-from gitcp.store.care import table
+from gitcp.git.repo import Repo
+from gitcp.setup.care import table
 from tests.support.checkpoints import V1, git
 
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"

@@ -6,18 +6,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from gitcp.core import abandoned, credit, line_replay
-from gitcp.core.line_replay import Replay, Version, split_text_lines
+from gitcp.record.journal import credit
+from gitcp.steps import abandoned_rules
+from gitcp.text import line_replay, shapes
+from gitcp.text.line_replay import Replay, Version, split_text_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core import record_types
-    from gitcp.core.record_types import JournalLine, Writer
+    from gitcp.text import record_types
+    from gitcp.text.record_types import JournalLine, Writer
 
 A1: Writer = ("a", "1", "call")
 A2: Writer = ("a", "2", "call")
 B1: Writer = ("b", "1", "call")
-PERSON, UNKNOWN = credit.PERSON, credit.UNKNOWN
+PERSON, UNKNOWN = shapes.PERSON, shapes.UNKNOWN
 BASE = "def base():\n    return None\n"
 ONE = BASE + "def first_try():\n    return first\n"
 TWO = BASE + "def second_try():\n    return second\n"
@@ -34,7 +36,9 @@ def read(entry: record_types.Version) -> Version | None:
     return Version(text, split_text_lines("x", text.encode()))
 
 
-def list_given_up(steps: Sequence[Step], kept: Sequence[str], first: str = BASE) -> abandoned.Found:
+def list_given_up(
+    steps: Sequence[Step], kept: Sequence[str], first: str = BASE
+) -> abandoned_rules.Found:
     replay = Replay(read(make_entry(first)) or Version("", ()))
     chain: list[JournalLine] = []
     before = make_entry(first)
@@ -44,7 +48,7 @@ def list_given_up(steps: Sequence[Step], kept: Sequence[str], first: str = BASE)
         chain.append({**credit.build_edit("f", before, after, who, how, number), **more})
         replay.add_step(read(after) or Version("", ()), who, line_replay.accepts_any_line)
         before = after
-    history = abandoned.History(chain, lambda: replay, read)
+    history = abandoned_rules.History(chain, lambda: replay, read)
     return history.list_given_up([make_entry(text) for text in kept])
 
 
@@ -115,14 +119,14 @@ def test_files_that_were_moved_to_each_other_are_one_group() -> None:
         return {**line, "follows": follows} if follows else line
 
     edits = [edit("a"), edit("x"), edit("b", "a"), edit("y"), edit("c", "b"), edit("x")]
-    groups = [(sorted(paths), len(own)) for paths, own in abandoned.group_edits(edits)]
+    groups = [(sorted(paths), len(own)) for paths, own in abandoned_rules.group_edits(edits)]
     assert groups == [(["a", "b", "c"], 3), (["x"], 2), (["y"], 1)]
 
 
 def test_work_on_a_moved_file_counts_where_the_file_is() -> None:
     ((key, part),), _ = gone = list_given_up([(ONE, A1, {}), undone()], [BASE])
-    assert [*abandoned.unite([gone])] == [(key, [part])]
-    assert [*abandoned.unite([gone, ([], {(key, part["path"])})])] == []
+    assert [*abandoned_rules.unite([gone])] == [(key, [part])]
+    assert [*abandoned_rules.unite([gone, ([], {(key, part["path"])})])] == []
 
 
 @pytest.mark.parametrize(
@@ -138,4 +142,4 @@ def test_work_on_a_moved_file_counts_where_the_file_is() -> None:
 )
 def test_a_prompt_names_a_file_by_its_last_parts(prompt: str, named: list[str]) -> None:
     paths = ["Makefile", "src/parser.c", "new\nline/parser.c"]  # the last would forge a line
-    assert abandoned.find_named(prompt, paths) == named
+    assert abandoned_rules.find_named(prompt, paths) == named

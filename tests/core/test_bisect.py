@@ -5,17 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import bisect
-from gitcp.core.bisect import BAD, GOOD, SKIP
+from gitcp.extras.bisect import rules
+from gitcp.extras.bisect.rules import BAD, GOOD, SKIP
 
 
 def search(states: list[str]) -> tuple[dict[int, str], tuple[int, int]]:
     """The verdicts on the states that were tested, and the range that is left."""
     found = {0: states[0], len(states) - 1: states[-1]}
-    while (chosen := bisect.choose_next(found)) is not None:
+    while (chosen := rules.choose_next(found)) is not None:
         assert chosen not in found
         found[chosen] = states[chosen]
-    return found, bisect.find_range(found)
+    return found, rules.find_range(found)
 
 
 def look_at_all(states: list[str]) -> tuple[int, int]:
@@ -58,7 +58,7 @@ def test_a_long_run_of_states_that_cannot_be_tested_is_left_quickly() -> None:
 
 
 def test_statuses_are_those_of_git_bisect_run() -> None:
-    told = {n: bisect.read_status(n) for n in (0, 1, 124, 125, 126, 127, 128, 130, 255, -9)}
+    told = {n: rules.read_status(n) for n in (0, 1, 124, 125, 126, 127, 128, 130, 255, -9)}
     assert told == {
         0: GOOD, 1: BAD, 124: BAD, 125: SKIP, 126: BAD, 127: BAD, 128: "", 130: "", 255: "", -9: ""
     }  # fmt: skip
@@ -81,7 +81,7 @@ LINES = [
 
 
 def test_edits_of_a_call_are_one_change_and_those_of_a_person_one_for_each_look() -> None:
-    changes = bisect.list_changes(LINES)
+    changes = rules.list_changes(LINES)
     assert [(change["who"][0], change["at"]) for change in changes] == [
         ("s", 2), ("", 3), ("", 4), ("s2", 5)
     ]  # fmt: skip
@@ -92,17 +92,17 @@ def test_edits_of_a_call_are_one_change_and_those_of_a_person_one_for_each_look(
 
 
 def test_a_tree_is_found_among_the_states_by_its_files() -> None:
-    changes = bisect.list_changes(LINES)
+    changes = rules.list_changes(LINES)
     a2, a4, b1 = (("100644", oid) for oid in ("a2", "a4", "b1"))
-    counts = bisect.count_differing(changes, {"a": (a4, a2), "b": (None, b1)})
+    counts = rules.count_differing(changes, {"a": (a4, a2), "b": (None, b1)})
     assert counts == [2, 0, 1, 1, 2]
-    assert bisect.find_state(counts, [0, 2, 3, 4, 5], 4) == 1
-    assert bisect.find_state([0, 1, 0], [1, 2, 3], 3) == 2
+    assert rules.find_state(counts, [0, 2, 3, 4, 5], 4) == 1
+    assert rules.find_state([0, 1, 0], [1, 2, 3], 3) == 2
 
 
 def test_changes_of_others_join_the_next_one_of_the_session() -> None:
-    changes = bisect.list_changes(LINES)
-    grouped = bisect.join_changes(changes, "s2")
+    changes = rules.list_changes(LINES)
+    grouped = rules.join_changes(changes, "s2")
     assert [len(group) for group in grouped] == [4]
-    assert [len(group) for group in bisect.join_changes(changes, "s")] == [1, 3]
-    assert [len(group) for group in bisect.join_changes(changes, "")] == [1, 1, 1, 1]
+    assert [len(group) for group in rules.join_changes(changes, "s")] == [1, 3]
+    assert [len(group) for group in rules.join_changes(changes, "")] == [1, 1, 1, 1]

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from gitcp.core.carry import NEW, SAME, carry
-from gitcp.core.carry_text import NOTHING, Text
+from gitcp.text.carry.origins import NEW, SAME, carry
+from gitcp.text.carry.text import NOTHING, Text
 from tests.support.carrying import Written, pair, split, tell_authors, tell_hows
 
 BLOCK = "\n".join(f"value_{n} = compute_it({n})" for n in range(12))

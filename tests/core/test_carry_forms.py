@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import carry_gaps
-from gitcp.core.carry_text import Text
+from gitcp.text.carry import gaps
+from gitcp.text.carry.text import Text
 from tests.support.carrying import pair, split
 
 NEXT = "something_else = that_is_changed(here)"
@@ -115,7 +115,7 @@ def test_a_directive_is_no_comment() -> None:
 def test_a_line_alone_that_is_there_twice_does_not_part_a_gap(third: str, count: int) -> None:
     before = Text(split(f"a\nrepeated_line\nb\n{third}\nc"))
     after = Text(split("d\nrepeated_line\ne"))
-    assert len(carry_gaps.find_gaps(before, after, [-1, 1, -1])) == count
+    assert len(gaps.find_gaps(before, after, [-1, 1, -1])) == count
 
 
 def test_a_comment_that_is_put_above_its_line_stays_its_authors() -> None:

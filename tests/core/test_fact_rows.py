@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import fact_tables
 from gitcp.errors import Error
+from gitcp.extras.facts import tables
 
 DAY = 86400
 
 
 def test_a_month_is_that_of_the_calendar() -> None:
     for seconds in range(0, 140 * 366 * DAY, 5 * DAY + 7):
-        assert fact_tables.format_month(seconds) == time.strftime("%Y-%m", time.gmtime(seconds))
+        assert tables.format_month(seconds) == time.strftime("%Y-%m", time.gmtime(seconds))
     for seconds in (951782400 - 1, 951782400, 951868800, 4107542400, -1, 4102444799):
-        assert fact_tables.format_month(seconds) == time.strftime("%Y-%m", time.gmtime(seconds))
+        assert tables.format_month(seconds) == time.strftime("%Y-%m", time.gmtime(seconds))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_month_is_that_of_the_calendar() -> None:
 def test_a_repository_is_called_by_host_and_path_and_never_by_a_password(
     url: str, name: str
 ) -> None:
-    assert fact_tables.derive_repository_name(url) == name
+    assert tables.derive_repository_name(url) == name
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_a_repository_is_called_by_host_and_path_and_never_by_a_password(
 )
 def test_the_first_team_with_a_pattern_for_an_address_has_it(mail: str, team: str) -> None:
     teams = {"shop": ["*@shop.example"], "pay": ["eve@*", "*@PAY.example"]}
-    assert fact_tables.find_team(fact_tables.parse_teams(teams, "it"), mail) == team
+    assert tables.find_team(tables.parse_teams(teams, "it"), mail) == team
 
 
 @pytest.mark.parametrize("table", [[], {"shop": "ada"}, {"shop": [1]}])
 def test_what_is_no_team_is_refused(table: object) -> None:
     with pytest.raises(Error, match=r"'teams.* in it must be a"):
-        fact_tables.parse_teams(table, "it")
+        tables.parse_teams(table, "it")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_is_no_team_is_refused(table: object) -> None:
 def test_a_commit_came_by_the_merge_that_brought_it(
     graph: str, tip: str, came: dict[str, str]
 ) -> None:
-    assert fact_tables.find_changes([row.split() for row in graph.split(",")], tip) == came
+    assert tables.find_changes([row.split() for row in graph.split(",")], tip) == came
 
 
 def item(kind: str, line: int, **more: Any) -> Any:
@@ -101,20 +101,20 @@ def test_turns_and_calls_are_those_since_the_checkpoint_before() -> None:
         "metadata": {"checkpoint_transcript_start": 2, "turns": turns},
     }
     second = 1795392001
-    made = fact_tables.make_transcript_rows(record, ITEMS, text=True)
+    made = tables.make_transcript_rows(record, ITEMS, text=True)
     assert made["turns"] == [("c", "s", 2, "t2", "m", second, 2, 3, "now")]
     assert made["calls"] == [
         ("c", "s", 2, "c2", "Bash", second + 1, True),
         ("c", "s", 2, "", "Write", None, False),
     ]
-    assert fact_tables.make_transcript_rows(record, ITEMS, text=False)["turns"][0][-1] is None
+    assert tables.make_transcript_rows(record, ITEMS, text=False)["turns"][0][-1] is None
 
 
 def test_of_lines_that_go_the_age_is_told_and_never_below_nothing() -> None:
     events = [("a", "m", str(5 * DAY), "", 3), ("a", "m", str(5 * DAY), "person", 2)]
     born = 5 * DAY, "1970-01"
-    assert fact_tables.make_survival_rows(events, 8 * DAY) == [
+    assert tables.make_survival_rows(events, 8 * DAY) == [
         ("born", 3, "a", "m", *born, 3, ""),
         ("gone", 2, "a", "m", *born, 3, "person"),
     ]
-    assert fact_tables.make_survival_rows(events[1:], 0)[0][6] == 0
+    assert tables.make_survival_rows(events[1:], 0)[0][6] == 0

@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from gitcp.core import sums
 from gitcp.errors import Error
+from gitcp.lines import sums
 
 ADDED = {"agent": 5, "person": 2, "unknown": 2, "unrecorded": 1}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import images
+from gitcp.checkpoints.redact import images
 
 PICTURE = base64.b64encode(bytes(range(256)) * 2).decode()
 DOT = images.DOT[1].decode()

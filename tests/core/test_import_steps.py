@@ -1,4 +1,4 @@
-"""The contents before and after each call of a transcript (gitcp.core.import_rules)."""
+"""The contents before and after each call of a transcript (gitcp.extras.imports.rules)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import import_rules
+from gitcp.extras.imports import rules
 
 WRITER = ("s1", "t1", "c1")
 SECOND = 10**9
@@ -47,5 +47,5 @@ def test_a_step_is_known_by_the_client_or_by_the_contents_around_it(
     calls: list[dict[str, Any]], commits: dict[int, bytes | None], ends: list[Ends]
 ) -> None:
     versions = [(time, lambda content=content: content) for time, content in commits.items()]
-    steps = import_rules.list_steps(((SECOND, WRITER, tells) for tells in calls), versions)
+    steps = rules.list_steps(((SECOND, WRITER, tells) for tells in calls), versions)
     assert [step[2:] for step in steps] == ends

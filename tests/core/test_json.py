@@ -1,4 +1,4 @@
-"""gitcp.core.json is the standard library's json, in what it reads, writes and refuses."""
+"""gitcp.text.json is the standard library's json, in what it reads, writes and refuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import json as ours
+from gitcp.text import json as ours
 from tests.support.paths import TOP
 
 _TEXTS = st.text(st.characters(codec=None))  # halves of surrogate pairs too
@@ -56,7 +56,7 @@ def test_what_is_no_json_is_refused_in_the_words_of_the_library(data: bytes) -> 
 @pytest.mark.parametrize("data", BAD)
 def test_what_is_no_json_is_refused_where_the_library_was_not_imported_yet(data: bytes) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from gitcp.core import json\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from gitcp.text import json\n"
         "assert 'json.decoder' not in sys.modules\n"
         "try: json.loads(bytes.fromhex(sys.argv[2]))\n"
         "except ValueError: sys.exit(0)\n"

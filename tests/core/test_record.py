@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp import git, record
+from gitcp import git
+from gitcp.git import records
 
 _TEXTS = st.text(st.characters(codec=None)).map(lambda t: t.encode("utf-8", "replace").decode())
 _NAMES = st.binary(max_size=8).map(git.decode_name)
@@ -22,9 +23,9 @@ _VALUES = st.recursive(
 
 @given(_VALUES)
 def test_a_record_comes_back_as_it_was_written(value: object) -> None:
-    line = record.dump_record({"type": "x", "value": value})
+    line = records.dump_record({"type": "x", "value": value})
     assert b"\n" not in line
-    assert next(record.read_records(io.BytesIO(line + b"\n")))["value"] == value
+    assert next(records.read_records(io.BytesIO(line + b"\n")))["value"] == value
 
 
 @pytest.mark.parametrize(
@@ -33,4 +34,4 @@ def test_a_record_comes_back_as_it_was_written(value: object) -> None:
 def test_an_integer_that_no_record_can_hold_is_written_as_it_would_be_read(
     number: int, written: Any
 ) -> None:
-    assert json.loads(record.dump_record({"tokens": [number, 1]})) == {"tokens": [written, 1]}
+    assert json.loads(records.dump_record({"tokens": [number, 1]})) == {"tokens": [written, 1]}

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import fact_tables
-from gitcp.core.fact_tables import QUESTIONS
-from gitcp.store.show import facts
+from gitcp.extras.facts import dataset
+from gitcp.extras.facts import tables as fact_tables
+from gitcp.extras.facts.tables import QUESTIONS
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
@@ -180,11 +180,11 @@ def test_two_exports_at_once_write_each_commit_once(work: World, tmp_path: Path)
 def test_rows_that_come_in_groups_and_with_few_files_open_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts, "_MOST", 2)
-    monkeypatch.setattr(facts, "_OPEN", 1)
+    monkeypatch.setattr(dataset, "_MOST", 2)
+    monkeypatch.setattr(dataset, "_OPEN", 1)
     months = ["2026-01", "2026-01", "2026-02", "2026-01", "2026-02", "2026-02", "2026-03"]
     made = [("x", month, f"{n:040}", n) for n, month in enumerate(months)]
-    with facts.Batch(str(tmp_path), "x") as batch:
+    with dataset.Batch(str(tmp_path), "x") as batch:
         for lead in made:
             batch.add(lead, {"checkpoints": [("a", "main", 1), ("b", "main", 2)]})
         batch.finish(["tip"])

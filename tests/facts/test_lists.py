@@ -13,8 +13,8 @@ import pytest
 
 from gitcp import memory
 from gitcp.errors import Error
+from gitcp.extras.facts import dataset
 from gitcp.git import Git, allow_fetch
-from gitcp.store.show import facts
 from tests.support.harness import World
 
 ROWS = {"repository": ["a", "b", "a"], "checkpoints": ["", "c", ""]}
@@ -36,22 +36,22 @@ def write(at: Path, columns: dict[str, list[str]]) -> str:
 
 @pytest.mark.parametrize("name", ["list.txt", "list.parquet", "list.csv", "list.json"])
 def test_a_list_names_each_repository_once(tmp_path: Path, name: str) -> None:
-    assert facts.read_sources(write(tmp_path / name, ROWS)) == SOURCES
+    assert dataset.read_sources(write(tmp_path / name, ROWS)) == SOURCES
 
 
 @pytest.mark.parametrize("name", ["list.parquet", "list.csv", "list.json"])
 def test_a_table_needs_no_more_than_repositories(tmp_path: Path, name: str) -> None:
     place = write(tmp_path / name, {"repository": ["a", "b"]})
-    assert facts.read_sources(place) == [("a", ""), ("b", "")]
+    assert dataset.read_sources(place) == [("a", ""), ("b", "")]
     other = write(tmp_path / f"other-{name}", {"url": ["a"]})
     with pytest.raises(Error, match="is not a table with a column 'repository'"):
-        facts.read_sources(other)
+        dataset.read_sources(other)
 
 
 @pytest.mark.parametrize("name", ["list.txt", "list.parquet"])
 def test_a_list_that_is_not_there_is_an_error_of_the_system(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError):
-        facts.read_sources(str(tmp_path / name))
+        dataset.read_sources(str(tmp_path / name))
 
 
 @pytest.fixture
@@ -70,14 +70,16 @@ def test_a_light_task_clones_no_file_and_has_the_sessions(
     source, at = (world.path.as_uri(), ""), tmp_path / "clone"
     at.mkdir()
     allow_fetch()
-    facts._clone(Git(str(at), dict(os.environ)), source, light=True)
+    dataset._clone(Git(str(at), dict(os.environ)), source, light=True)
     missing = world.git("rev-list", "--objects", "--missing=print", "HEAD", cwd=at).splitlines()
     assert f"?{world.git('rev-parse', 'HEAD:one.py')}" in missing
-    done = facts.export_one(source, str(tmp_path / "facts"), light=True)
+    done = dataset.export_one(source, str(tmp_path / "facts"), light=True)
     assert (done["state"], done["commits"]) == (
         "exported",
         len(world.git("rev-list", "HEAD").split()),
     )
-    tables = {name: len(files) for name, files in facts.list_files(str(tmp_path / "facts")).items()}
+    tables = {
+        name: len(files) for name, files in dataset.list_files(str(tmp_path / "facts")).items()
+    }
     assert tables["sessions"] == 1 and tables["files"] == tables["survival"] == 0
-    assert facts.export_one(source, str(tmp_path / "facts"), light=True)["state"] == "same"
+    assert dataset.export_one(source, str(tmp_path / "facts"), light=True)["state"] == "same"

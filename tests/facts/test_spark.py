@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from bench import history
-from gitcp.core.fact_tables import QUESTIONS
-from gitcp.store.show import facts
+from gitcp.extras.facts import dataset
+from gitcp.extras.facts.tables import QUESTIONS
 from tests.support.paths import BIN
 
 REPOSITORIES = int(os.environ.get("FLEET", "20"))
@@ -116,11 +116,13 @@ def test_a_fleet_is_exported_once_though_a_worker_is_killed_and_spark_answers_as
         tmp_path, [*argv, MASTER, str(tmp_path / "list.txt")], env
     )
     assert exported == {**dict.fromkeys(names, "exported"), f"{urls[0][7:]}.gone": "failed"}
-    rows = facts.ask_dataset(at, "SELECT repository, count(*) FROM commits GROUP BY repository")[1]
+    rows = dataset.ask_dataset(at, "SELECT repository, count(*) FROM commits GROUP BY repository")[
+        1
+    ]
     assert dict(rows) == {name: 30 + number % 20 for number, name in enumerate(names)}
     for table, key in (("commits", "commit"), ("files", "path"), ("sessions", "checkpoint")):
         twice = f"FROM {table} GROUP BY repository, commit, {key} HAVING count(*) > 1"
-        assert facts.ask_dataset(at, f"SELECT repository {twice}")[1] == []
+        assert dataset.ask_dataset(at, f"SELECT repository {twice}")[1] == []
     asked = [word for name in QUESTIONS for word in ("--ask", name)]
     again = [*argv, "local[2]", *asked, str(tmp_path / "list.txt")]
     done = subprocess.run(again, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -129,5 +131,5 @@ def test_a_fleet_is_exported_once_though_a_worker_is_killed_and_spark_answers_as
     assert states == ["failed", *["same"] * REPOSITORIES]
     spark = [[*record.values()][1:] for record in records if record["type"] == "fact"]
     assert rounded(spark) == rounded(
-        row for name in QUESTIONS for row in facts.ask_dataset(at, name)[1]
+        row for name in QUESTIONS for row in dataset.ask_dataset(at, name)[1]
     )

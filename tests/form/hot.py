@@ -2,24 +2,24 @@
 configured: they alone import inside functions."""
 
 HOT = set(
-    """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript gitcp.console
-    gitcp.context gitcp.core.checkpoint_keys gitcp.core.commit_message gitcp.core.config_table
-    gitcp.core.credit gitcp.core.credit_cases gitcp.core.edit_states gitcp.core.formats
-    gitcp.core.guard_rules gitcp.core.json gitcp.core.line_replay gitcp.core.linking
-    gitcp.core.links gitcp.core.message_edits gitcp.core.orphan_rules gitcp.core.prompt_text
-    gitcp.core.redact gitcp.core.stream_rules gitcp.core.transcripts gitcp.core.v1_format
+    """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript gitcp.text.console
+    gitcp.record gitcp.checkpoints.format.keys gitcp.git.commit_message gitcp.git.config_table
+    gitcp.record.journal.credit gitcp.record.looks.credit_cases gitcp.record.journal.edit_states gitcp.text.shapes
+    gitcp.guard.guard_rules gitcp.text.json gitcp.text.line_replay gitcp.record.match.linking
+    gitcp.checkpoints.links gitcp.git.message_edits gitcp.checkpoints.format.orphan_rules gitcp.text.prompt_text
+    gitcp.checkpoints.redact gitcp.record.session.stream_rules gitcp.agents.transcripts gitcp.checkpoints.format
     gitcp.entry gitcp.errors gitcp.events gitcp.events.commits gitcp.events.tool_call
-    gitcp.events.turn_end gitcp.events.turn_start gitcp.events.turns gitcp.files gitcp.git
-    gitcp.gitdir gitcp.gitdir.packs gitcp.hook gitcp.memory gitcp.objects gitcp.patterns
-    gitcp.record gitcp.repo gitcp.stages gitcp.store.guard gitcp.store.guard.tool_calls
-    gitcp.store.journal gitcp.store.journal.calls gitcp.store.journal.edits
-    gitcp.store.journal.looks gitcp.store.journal.windows gitcp.store.lines.commit_lines
-    gitcp.store.lines.edit_lines gitcp.store.link.commit gitcp.store.link.commit_sessions
-    gitcp.store.link.condense gitcp.store.match gitcp.store.match.sources gitcp.store.notes
-    gitcp.store.redaction gitcp.store.refs gitcp.store.relink gitcp.store.session
-    gitcp.store.setup.guard_files gitcp.store.snapshot gitcp.store.snapshot.scan
-    gitcp.store.stored_transcripts gitcp.store.stream gitcp.store.stream.tasks
-    gitcp.store.stream.verdict gitcp.store.stream.writing gitcp.store.turn
-    gitcp.store.turn.writing gitcp.store.unheard gitcp.store.v1.checkpoints
-    gitcp.store.v1.committed_write""".split()
+    gitcp.events.turn_end gitcp.events.turn_start gitcp.events.turns gitcp.git.files gitcp.git
+    gitcp.git.gitdir gitcp.git.gitdir.packs gitcp.hook gitcp.memory gitcp.git.objects gitcp.text.patterns
+    gitcp.git.records gitcp.git.repo gitcp.cmd.stages gitcp.guard gitcp.guard.tool_calls
+    gitcp.record.journal gitcp.record.looks.calls gitcp.record.journal.edits
+    gitcp.record.looks gitcp.record.looks.windows gitcp.lines.commit_lines
+    gitcp.lines.edit_lines gitcp.link.commit gitcp.link.commit_sessions
+    gitcp.link.condense gitcp.record.match gitcp.record.match.sources gitcp.checkpoints.notes
+    gitcp.checkpoints.redactor gitcp.git.refs gitcp.link gitcp.record.session
+    gitcp.setup.guard_files gitcp.record.snapshot gitcp.record.snapshot.scan
+    gitcp.checkpoints.transcripts gitcp.record.stream gitcp.record.stream.tasks
+    gitcp.record.stream.verdict gitcp.record.stream.writing gitcp.record.turn
+    gitcp.record.turn.writing gitcp.record.unheard gitcp.checkpoints.stored
+    gitcp.checkpoints.writing""".split()
 )

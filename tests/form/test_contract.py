@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import VERSION, commands, events, stages
-from gitcp.cmd import completion
-from gitcp.core.config_table import EVENTS, KEYS, LABELS
-from gitcp.store.care import table
-from gitcp.store.care.case import BLIND
+from gitcp import VERSION, commands, events
+from gitcp.cmd import stages
+from gitcp.cmd.setup import completion
+from gitcp.git.config_table import EVENTS, KEYS, LABELS
+from gitcp.setup.care import table
+from gitcp.setup.care.case import BLIND
 from gitcp.terminal import cli
 from tests.form.source import none
 from tests.support.copies import plant

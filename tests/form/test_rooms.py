@@ -16,7 +16,7 @@ def room(module: str) -> str:
     if whole not in KNOWN:
         return ""
     folder = whole if whole in FOLDERS else whole.rpartition(".")[0]
-    return whole if folder == "gitcp" else folder
+    return ".".join(whole.split(".")[:2])
 
 
 def test_rooms_have_an_order() -> None:

@@ -28,28 +28,21 @@ from tests.support.paths import TOP
 
 LAYERS = (
     "VERSION errors memory packages lazy_modules",
-    "commands patterns",
-    "core",
+    "commands",
+    "text",
     "agents",
-    "render",
     "git",
-    "term",
-    "console",
-    "files",
+    "checkpoints",
     "record",
-    "gitdir",
-    "jj",
-    "registered",
-    "cat_file",
-    "objects",
-    "repo",
-    "object_lists",
+    "guard",
+    "lines",
+    "link",
+    "steps",
+    "setup",
     "terminal",
-    "store",
-    "context",
+    "extras",
     "library",
     "events",
-    "stages",
     "cmd",
     "hook",
     "entry __main__",
@@ -61,7 +54,7 @@ TYPED = tuple(
     " store.imports store.search store.setup store.share store.show store.turn store.v1".split()
 )
 OWNER = {
-    "orjson": "record.py",
+    "orjson": "records.py",
     "filelock": "files.py",
     "mcp": "mcp.py",
     "duckdb": "facts.py",
@@ -72,7 +65,23 @@ OWNER = {
     "prompt_toolkit": "browser.py",
     "pyspark": "facts.py",
 }
-TYPES = "gitcp.core.record_types"
+# Decisions: no git, clock, environment or file.
+PURE = """agents/transcripts/__init__ agents/transcripts/agent_words agents/transcripts/blocks
+agents/transcripts/shell_words agents/transcripts/transcript_facts checkpoints/format/__init__
+checkpoints/format/exports checkpoints/format/keys checkpoints/format/line_authors
+checkpoints/format/merge_rules checkpoints/format/orphan_rules checkpoints/format/schema
+checkpoints/links checkpoints/redact/__init__ checkpoints/redact/images
+checkpoints/redact/json_values checkpoints/redact/options checkpoints/redact/personal
+extras/bisect/rules extras/facts/tables extras/imports/rules extras/page/page_parts
+extras/search/rules extras/ui/panes extras/ui/rows git/commit_message git/config_table
+git/message_edits git/objects/patches git/private_files guard/guard_rules lines/blame_format
+lines/committed/line_moves lines/sums record/journal/credit record/journal/cuts
+record/journal/edit_states record/looks/credit_cases record/match/holding record/match/linking
+record/session/stream_rules setup/care/findings setup/hook_texts steps/abandoned_rules
+steps/back/plan steps/commits/parts steps/handover_text terminal/answers terminal/completion
+terminal/history terminal/manual terminal/status text/json text/line_replay text/prompt_text
+text/record_types text/shapes text/spans""".split()
+TYPES = "gitcp.text.record_types"
 # Imports that a hook must not pay for each time, or that name what may not be installed.
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
@@ -132,7 +141,12 @@ def test_a_foreign_package_is_imported_in_one_file() -> None:
 
 def test_a_part_from_inside_cpython_is_taken_in_one_file() -> None:
     """Each is there with what does the same in a Python that has not got it."""
-    inside = {"_json": "json.py", "_sre": "patterns.py", "_signal": "git.py", "_sha1": "files.py"}
+    inside = {
+        "_json": "json.py",
+        "_sre": "patterns.py",
+        "_signal": "__init__.py",
+        "_sha1": "files.py",
+    }
     inside |= dict.fromkeys(("_imp", "_frozen_importlib", "_thread", "_collections_abc"), "")
     none(
         f"{name(path)} imports {part}"
@@ -158,7 +172,7 @@ def test_only_what_hooks_load_imports_inside_functions() -> None:
 
 def test_decisions_are_pure() -> None:
     """No git, clock, random or environment; a table beside a module may be read."""
-    core = [p for room in ("core", "render") for p in sorted((TOP / "gitcp" / room).rglob("*.py"))]
+    core = [TOP / "gitcp" / f"{each}.py" for each in PURE]
     none(name(p) for p in core if re.search(r"\bos\.(?!path\b)", p.read_text()))
     roots = [(name(p), module.partition(".")[0]) for p in core for module in imports(p)]
     none(f"{module} imports {root}" for module, root in roots if root in IMPURE)

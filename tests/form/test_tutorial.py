@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from gitcp.cmd.demo import Scene, make_scene
+from gitcp.cmd.setup.demo import Scene, make_scene
 from tests.support.paths import TOP
 
 PAGE = TOP / "man" / "gitcp-tutorial.7"

@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from gitcp.store.session import get_machine_id
+from gitcp.record.session import get_machine_id
 from tests.frozen import scenes
 from tests.frozen.scenes import SCENES, Day
 from tests.support.paths import DATA, TOP

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.gitdir import packs
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.snapshot.own_index import sweep_leftovers
+from gitcp.git.gitdir import packs
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot.own_index import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
 from tests.support.scenes import Scenes

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import gitdir, memory
-from gitcp.objects import Objects
-from gitcp.repo import Repo
+from gitcp import memory
+from gitcp.git import gitdir
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.snapshots import git, sh
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.gitdir import packs
-from gitcp.objects import Objects
-from gitcp.repo import Repo
+from gitcp.git.gitdir import packs
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.git.test_packs import PACKS, write
 from tests.support.checkpoints import git
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error
-from gitcp.gitdir import packs
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import pack_care
-from gitcp.store.snapshot.own_index import sweep_leftovers
+from gitcp.git.gitdir import packs
+from gitcp.git.objects import Objects, pack_care
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot.own_index import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import World
 

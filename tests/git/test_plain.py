@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitcp import git as gits
-from gitcp import memory, object_lists
-from gitcp import objects as gitcp_objects
-from gitcp.gitdir import index_file, packs
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import pack_care, refs, snapshot
-from gitcp.store.snapshot import own_index, scan
+from gitcp import memory
+from gitcp.git import objects as gitcp_objects
+from gitcp.git import refs
+from gitcp.git.gitdir import index_file, packs
+from gitcp.git.objects import Objects, object_lists, pack_care
+from gitcp.git.repo import Repo
+from gitcp.record import snapshot
+from gitcp.record.snapshot import own_index, scan
 from tests.support import counting
 from tests.support.snapshots import git, sh
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import cat_file
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import reading as store_reading
-from gitcp.store.reading import run_tasks
+from gitcp.git.objects import Objects, cat_file
+from gitcp.git.objects import reading as store_reading
+from gitcp.git.objects.reading import run_tasks
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import git, loosened
 from tests.support.paths import TOP
 
@@ -97,8 +96,8 @@ def test_a_git_that_is_killed_between_two_questions_takes_no_command_along(repo:
     code = f"""
 import os, signal, sys
 sys.path.insert(0, {str(TOP)!r})
-from gitcp.repo import Repo
-from gitcp.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.git.objects import Objects
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 with Objects(Repo.find()) as objects:
     commit = objects.read("HEAD")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import gitdir
-from gitcp.repo import Repo
-from gitcp.store import refs
+from gitcp.git import gitdir, refs
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import git
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.private_files import compute_shared_mode
-from gitcp.files import open_file, read_file
+from gitcp.git.files import open_file, read_file
+from gitcp.git.private_files import compute_shared_mode
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from gitcp import console
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.lines import exports
-from gitcp.store.reading import spread_batches
-from gitcp.store.show import commits
+from gitcp.git.objects import Objects
+from gitcp.git.objects.reading import spread_batches
+from gitcp.git.repo import Repo
+from gitcp.lines import exports
+from gitcp.link import commits
+from gitcp.text import console
 from tests.blame.recorded_lines import linked
 from tests.support.checkpoints import git
 

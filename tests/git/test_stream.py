@@ -12,8 +12,8 @@ import pytest
 from gitcp import git
 from gitcp.errors import GitError, Late
 from gitcp.git import Git
-from gitcp.objects import Objects
-from gitcp.repo import Repo
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 
 
 def test_records_come_as_git_prints_them_however_long(repo: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.jj import locate_answer
+from gitcp.git.jj import locate_answer
 from tests.git import traced
 from tests.guard.working_copies import Copy, post, pre
 from tests.support.harness import Agent
@@ -59,7 +59,7 @@ def imported(agent: Agent, name: str) -> set[str]:
 @pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse"])
 def test_with_the_guard_off_nothing_of_it_is_imported(git_copy: Copy, name: str) -> None:
     a, _ = git_copy.pair()
-    assert "gitcp.store.guard" in imported(a, name)
+    assert "gitcp.guard" in imported(a, name)
     git_copy.set("gitcp.guard", "off")
     assert imported(a, name) == set()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.jj import add_workspace
+from gitcp.git.jj import add_workspace
 from tests.guard.working_copies import Copy
 from tests.support import warm
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitcp.core.discards import find_taken_entries
+from gitcp.agents.transcripts.shell_words import find_taken_entries
 from tests.guard.test_discards import A, B
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, Call, World

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitcp.jj import add_workspace
+from gitcp.git.jj import add_workspace
 from tests.support import warm
 from tests.support.harness import Agent, Call, World, enabled
 from tests.support.paths import TOP

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gitcp.store.journal import LARGEST
+from gitcp.record.journal import LARGEST
 from tests.support.harness import V1, World
 from tests.support.linking import ids, sessions
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gitcp.core import credit
-from gitcp.repo import Repo
-from gitcp.store import journal
+from gitcp.git.repo import Repo
+from gitcp.record import journal
+from gitcp.record.journal import credit
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.harness import Agent, World

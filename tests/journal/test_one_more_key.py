@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gitcp.core import credit
+from gitcp.record.journal import credit
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP
 from tests.v1.test_one_more_key import Copy
@@ -31,7 +31,7 @@ with journal.Journal(repo) as held:
     journal.hold_edits(repo, held, "s2", "a turn")
 """
 MANY = """
-from gitcp.store.journal import many_edits
+from gitcp.record.journal import many_edits
 entry = ("100644", repo.objects.write("blob", b"x"))
 edits = [credit.build_edit(f"f{n}", None, entry, ("s1", "t1", ""), "tool", 7) for n in range(300)]
 edits = [{**edit, "made_word": "two", "made_alone": edit["path"]} for edit in edits]
@@ -44,13 +44,15 @@ class Journals(Copy):
     """A repository, and a copy of gitcp with keys more in its journal."""
 
     def __init__(self, tmp: Path) -> None:
-        super().__init__(tmp, "gitcp/core/credit.py", {'    "trees": (': f'{ROWS}    "trees": ('})
+        super().__init__(
+            tmp, "gitcp/record/journal/credit.py", {'    "trees": (': f'{ROWS}    "trees": ('}
+        )
         self.journal = self.top / ".git/gitcp/journal"
 
     def python(self, text: str) -> str:
         """What a script in gitcp prints."""
-        head = "import json\nfrom gitcp.core import credit\nfrom gitcp.repo import Repo\n"
-        head += "from gitcp.store import journal\nfrom gitcp.objects import Objects\n"
+        head = "import json\nfrom gitcp.record.journal import credit\nfrom gitcp.git.repo import Repo\n"
+        head += "from gitcp.record import journal\nfrom gitcp.git.objects import Objects\n"
         body = "\n".join(f"    {line}" for line in text.splitlines())
         text = f"{head}repo = Repo.find()\nwith Objects(repo):\n{body}\n"
         path = f"import sys; sys.path.insert(0, {str(self.lib)!r})\n"
@@ -81,7 +83,7 @@ def test_a_key_more_comes_back_with_lines_that_the_journal_lost(copy: Journals) 
     whole = copy.list_lines()
     for left in ([], whole[:1], whole[1:]):
         script = (
-            "from gitcp.store.journal import held_lines\n"
+            "from gitcp.record.journal import held_lines\n"
             f"left = json.loads({json.dumps(left)!r})\n"
             "lines = held_lines.rebuild_journal(repo, repo.worktree_hash, left)"
         )

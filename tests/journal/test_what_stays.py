@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.repo import Repo
-from gitcp.store.turn import sessions as turn_sessions
+from gitcp.git.repo import Repo
+from gitcp.record.turn import sessions as turn_sessions
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitcp.agents import transcripts
 from gitcp.agents.claude_code import CLIENT
-from gitcp.core import transcripts
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, own, sessions, v1
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import credit
+from gitcp.record.journal import credit
 from tests.blame.told_lines import blame_names
 from tests.journal.lines import lengthen, ranges, shares, text
 from tests.support.clients.calls import edit, run

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from gitcp import context, files
-from gitcp.repo import Repo
-from gitcp.store import match, session
+from gitcp import record
+from gitcp.git import files
+from gitcp.git.repo import Repo
+from gitcp.record import match, session
 from tests.support import gits
 from tests.support.harness import World
 
@@ -34,7 +35,7 @@ def verdict(repo: Repo, **more: Any) -> Any:
 
 def is_unkept(repo: Repo, stored: Any) -> bool:
     match.save_verdict(repo, stored)
-    with context.open_context(repo) as ctx:
+    with record.open_context(repo) as ctx:
         return match.lacks_checkpoint(ctx)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import installation
+from gitcp.setup import hook_texts
 from tests.link.test_sh_guard import Place, place, push
 from tests.support import gits, mac
 from tests.support.paths import ENTRY
@@ -21,16 +21,16 @@ MAC = pytest.param(mac.HIDE, marks=pytest.mark.skipif(bool(mac.why_not()), reaso
 def both(place: Place) -> Place:
     """The place with the same hooks in the configuration, for a git that runs them."""
     place.env["PATH"] = gits.find_newer()
-    for hook in installation.HOOKS:
-        name = f"hook.{installation.CONFIGURED}{hook}"
+    for hook in hook_texts.HOOKS:
+        name = f"hook.{hook_texts.CONFIGURED}{hook}"
         place.git("config", f"{name}.event", hook)
-        command = installation.build_command(hook, str(place.py), str(ENTRY))
+        command = hook_texts.build_command(hook, str(place.py), str(ENTRY))
         place.git("config", f"{name}.command", command)
     return place
 
 
 def take_files_away(place: Place) -> None:
-    for hook in installation.HOOKS:
+    for hook in hook_texts.HOOKS:
         (place.hooks / hook).unlink()
 
 
@@ -72,7 +72,7 @@ def test_each_pick_of_a_rebase_is_done_once(both: Place) -> None:
 @pytest.mark.parametrize("event", ["prepare-commit-msg", "post-commit"])
 def test_a_hook_that_is_not_configured_is_done_by_its_file(both: Place, event: str) -> None:
     both.mark("open/s")
-    both.git("config", f"hook.{installation.CONFIGURED}{event}.enabled", "false")
+    both.git("config", f"hook.{hook_texts.CONFIGURED}{event}.enabled", "false")
     both.commit()
     assert both.called() == COMMIT
 
@@ -100,9 +100,9 @@ def test_other_hooks_run_though_git_has_run_the_configured_one(both: Place) -> N
 def test_a_missing_gitcp_fails_nothing_in_the_configuration(both: Place) -> None:
     take_files_away(both)
     both.mark("open/s")
-    for hook in installation.HOOKS:
-        key = f"hook.{installation.CONFIGURED}{hook}.command"
-        command = installation.build_command(hook, "/gone/python", "/gone/entry.py")
+    for hook in hook_texts.HOOKS:
+        key = f"hook.{hook_texts.CONFIGURED}{hook}.command"
+        command = hook_texts.build_command(hook, "/gone/python", "/gone/entry.py")
         both.git("config", key, command)
     both.env["PATH"] = f"{gits.BUILT}{os.pathsep}/usr/bin{os.pathsep}/bin"
     assert both.commit() == ""

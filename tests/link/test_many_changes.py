@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gitcp import object_lists, objects
-from gitcp.objects import Objects, need_commit
-from gitcp.repo import Repo
+from gitcp.git import objects
+from gitcp.git.objects import Objects, need_commit, object_lists
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import git
 
 

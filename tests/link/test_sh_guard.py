@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import files
-from gitcp.cmd import enable
-from gitcp.core import installation
+from gitcp.cmd.setup import enable
+from gitcp.git import files
+from gitcp.setup import hook_texts
 from tests.support import mac
 from tests.support.installed import write
 from tests.support.paths import ENTRY, TOP
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitcp.core.installation import Chain
+    from gitcp.setup.hook_texts import Chain
 
     Env = Mapping[str, str]
 
@@ -61,12 +61,12 @@ class Place:
         self.env = {**os.environ, "CALLS": str(self.calls)}
         self.via = ""  # a program that runs git in another world
         self.hooks.mkdir(exist_ok=True)
-        for hook in installation.HOOKS:
+        for hook in hook_texts.HOOKS:
             self.write(hook)
 
     def write(self, hook: str, chain: Chain | None = None) -> None:
         path = self.hooks / hook
-        path.write_text(installation.build_script(hook, str(self.py), str(ENTRY), chain))
+        path.write_text(hook_texts.build_script(hook, str(self.py), str(ENTRY), chain))
         path.chmod(0o755)
 
     def theirs(self, hook: str, body: str) -> None:
@@ -256,17 +256,17 @@ def test_a_missing_gitcp_fails_nothing_and_says_nothing(place: Place, tmp_path: 
 
 
 def test_a_hook_has_ten_lines_and_one_more_for_git_lfs() -> None:
-    for hook in installation.WRITTEN:
-        text = installation.build_script(hook, "/py", "/gitcp/entry.py")
-        assert len(text.splitlines()) == 10 + (hook in installation.LFS_HOOKS)
+    for hook in hook_texts.WRITTEN:
+        text = hook_texts.build_script(hook, "/py", "/gitcp/entry.py")
+        assert len(text.splitlines()) == 10 + (hook in hook_texts.LFS_HOOKS)
 
 
 def moved(place: Place, folder: Path) -> Path:
     """An installation of its own, which the hooks start; its directory."""
     (folder / "gitcp").mkdir(parents=True)
     shutil.copy(ENTRY.with_name("hooks.sh"), folder / "gitcp")
-    for hook in installation.HOOKS:
-        text = installation.build_script(hook, str(place.py), str(folder / "gitcp" / "entry.py"))
+    for hook in hook_texts.HOOKS:
+        text = hook_texts.build_script(hook, str(place.py), str(folder / "gitcp" / "entry.py"))
         (place.hooks / hook).write_text(text)
     return folder / "gitcp"
 
@@ -347,7 +347,7 @@ def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
     place.mark("open/s1")
     hook, record = place.hooks / "post-commit", place.top / ".git/gitcp/installed/manifest.json"
     text = (TOP / "tests/data/old_hooks" / former).read_text()
-    text = text.replace("'@PY@'", installation.quote_path(str(place.py)))
+    text = text.replace("'@PY@'", hook_texts.quote_path(str(place.py)))
     short = hook.read_bytes()
     hook.write_text(text.replace("@ENTRY@", str(ENTRY)))
     place.commit()
@@ -369,7 +369,7 @@ def test_gitcp_hook_on_path_stands_in_for_a_python_that_is_gone(place: Place) ->
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("hook", installation.HOOKS)
+@pytest.mark.parametrize("hook", hook_texts.HOOKS)
 def test_every_shell_at_its_strictest_runs_every_hook(place: Place, hook: str, shell: str) -> None:
     for name in ("open/s1", "linked", "unpushed"):
         place.mark(name)
@@ -384,9 +384,7 @@ def test_every_shell_at_its_strictest_runs_every_hook(place: Place, hook: str, s
 @pytest.mark.parametrize("pattern", _NEWER)
 def test_the_hooks_say_nothing_that_bash_32_does_not_know(pattern: str) -> None:
     code = ENTRY.with_name("hooks.sh").read_text()
-    code += "".join(
-        installation.build_script(one, "py", "entry", None) for one in installation.HOOKS
-    )
+    code += "".join(hook_texts.build_script(one, "py", "entry", None) for one in hook_texts.HOOKS)
     code = re.sub(r"(?m)(^|\s)#.*", "", code)
     assert all(re.search(pattern, example) for example in _NEWER[pattern].split("; "))
     assert re.findall(f".*(?:{pattern}).*", code) == []

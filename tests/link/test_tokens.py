@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from gitcp.core import transcripts
-from gitcp.store.link import condense
+from gitcp.agents import transcripts
+from gitcp.link import condense
 from tests.journal.lines import shares, text
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import own, sessions, sound, touched

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import blame_format
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.lines import blame, history
-from gitcp.store.lines.evidence import Evidence
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.lines import blame, blame_format
+from gitcp.lines.committed import history
+from gitcp.lines.committed.evidence import Evidence
 from tests.model.lines import PERSON, UNKNOWN, Lines
 from tests.support.harness import World
 from tests.support.paths import BIN

@@ -10,17 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitcp.core import v1_format
-from gitcp.objects import TREE, Objects, edit_tree, find_entry
-from gitcp.repo import Repo
-from gitcp.store.v1 import merging
-from gitcp.store.v1.checkpoints import Checkpoint, read_directory, write_directory
-from gitcp.store.v1.merging import Union
+from gitcp.checkpoints import format, merging
+from gitcp.checkpoints.merging import Union
+from gitcp.checkpoints.stored import Checkpoint, read_directory, write_directory
+from gitcp.git.objects import TREE, Objects, edit_tree, find_entry
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Entry
+    from gitcp.text.record_types import Entry
 
 LONG = bool(os.environ.get("LONG"))
 WRITE = st.tuples(
@@ -71,8 +70,8 @@ def forgotten(objects: Objects, tree: str, cid: str, sid: str) -> str:
     directory = read_directory(objects, old[1])
     for number, session in enumerate(directory["sessions"]):
         metadata = session["metadata"] or {}
-        if metadata["session_id"] == sid and not v1_format.is_forgotten(metadata):
-            gone = v1_format.build_forgotten(metadata, "2026-02-01T00:00:00Z")
+        if metadata["session_id"] == sid and not format.is_forgotten(metadata):
+            gone = format.build_forgotten(metadata, "2026-02-01T00:00:00Z")
             directory["sessions"][number] = {"metadata": gone, "files": {}}
     return edit_tree(objects, tree, {at: (TREE, write_directory(objects, cid, directory))})
 

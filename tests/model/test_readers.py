@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import blame_format, sums
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.lines import blame, exports, history
-from gitcp.store.lines.evidence import Evidence
-from gitcp.store.page import change, gather
-from gitcp.store.show import commits
+from gitcp.extras.page import change, gather
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.lines import blame, blame_format, exports, sums
+from gitcp.lines.committed import history
+from gitcp.lines.committed.evidence import Evidence
+from gitcp.link import commits
 from tests.model.lines import Lines
 from tests.support.harness import World
 from tests.support.traces import parse_lines

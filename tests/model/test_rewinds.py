@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import redo, rewind, undo
+from gitcp.cmd.back import redo, rewind, undo
 from tests.rewind.going import Files, around, files
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.snapshot import scan as snapshot_scan
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot import scan as snapshot_scan
 from tests.support.sealed import SEALED
 from tests.support.snapshots import Listing, git, listing, oracle, seed, sh, take
 

@@ -13,7 +13,7 @@ import pytest
 from tests.page.browser import needs_browser, show
 from tests.support.paths import TOP
 
-CSS = (TOP / "gitcp/store/page/assets/page.css").read_text()
+CSS = (TOP / "gitcp/extras/page/assets/page.css").read_text()
 # What is read stands on the paper or in a box, code on lines that came or went too; what is only
 # seen stands on the paper or in a box.
 GROUNDS = ("paper", "box")

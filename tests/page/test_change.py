@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.lines import history
-from gitcp.store.lines.evidence import Evidence
-from gitcp.store.page import change, gather
+from gitcp.extras.page import change, gather
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.lines.committed import history
+from gitcp.lines.committed.evidence import Evidence
 from tests.support.checkpoints import git
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from gitcp.repo import Repo
-from gitcp.store.page import gather
-from gitcp.store.page.template import Chunks
+from gitcp.extras.page import gather
+from gitcp.extras.page.template import Chunks
+from gitcp.git.repo import Repo
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

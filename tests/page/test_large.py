@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import line_authors
-from gitcp.store.page.render import Page
+from gitcp.checkpoints.format import line_authors
+from gitcp.extras.page.render import Page
 from tests.page.browser import HERE, needs_browser, show
 from tests.page.test_reading import press, text_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.store.page.markdown import LARGEST_TEXT, TAGS, parse_markdown
+from gitcp.extras.page.markdown import LARGEST_TEXT, TAGS, parse_markdown
 from tests.page.hostile import HOSTILE
 
 

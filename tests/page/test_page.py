@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd.page import make_page
-from gitcp.core import line_authors
-from gitcp.repo import Repo
-from gitcp.store import reading
-from gitcp.store.page import highlight, render, template
-from gitcp.store.page.render import Page
+from gitcp.checkpoints.format import line_authors
+from gitcp.cmd.extras.page import make_page
+from gitcp.extras.page import highlight, render, template
+from gitcp.extras.page.render import Page
+from gitcp.git.objects import reading
+from gitcp.git.repo import Repo
 from tests.blame.recorded_lines import linked
 from tests.page.browser import HERE, page
 from tests.page.hostile import SECRET, SESSION, A

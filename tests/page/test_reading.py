@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import images, line_authors
-from gitcp.store.page.render import Page
+from gitcp.checkpoints.format import line_authors
+from gitcp.checkpoints.redact import images
+from gitcp.extras.page.render import Page
 from tests.page.browser import HERE, needs_browser, show
 from tests.page.hostile import SECRET
 

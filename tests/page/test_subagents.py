@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.page import gather
+from gitcp.extras.page import gather
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.page.browser import needs_browser, page, show
 from tests.support.recorded import Recorded
 

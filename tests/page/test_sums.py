@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from gitcp.core import sums
+from gitcp.lines import sums
 from tests.support.harness import World
 from tests.support.warm import run
 

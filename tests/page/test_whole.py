@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import line_authors
-from gitcp.store.page.render import Page
+from gitcp.checkpoints.format import line_authors
+from gitcp.extras.page.render import Page
 from tests.page.browser import HERE, needs_browser, show
 from tests.page.firefox import Firefox, needs_firefox
 from tests.page.test_other_eyes import grays

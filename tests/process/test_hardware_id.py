@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.store.session import ps
+from gitcp.record.session import ps
 from tests.support.paths import TOP
 
 _MAC = """
@@ -20,7 +20,7 @@ int gethostuuid(unsigned char *uuid, const struct timespec *wait) {
     return STATUS;
 }
 """
-_ASK = "from gitcp.store.session import ps; print(ps.read_hardware_id())"
+_ASK = "from gitcp.record.session import ps; print(ps.read_hardware_id())"
 
 
 @pytest.mark.linux

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import files, gitdir
-from gitcp.git import Git
-from gitcp.gitdir import Answers, ask_config, ask_place
-from gitcp.repo import Repo
+from gitcp.git import Git, files, gitdir
+from gitcp.git.gitdir import Answers, ask_config, ask_place
+from gitcp.git.repo import Repo
 
 
 @pytest.fixture

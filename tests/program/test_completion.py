@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import completion
+from gitcp.cmd.setup import completion
 from gitcp.commands import flatten_rows, make_flag, make_value
-from gitcp.render.completion import STARTS, format_script, list_candidates, split_words
+from gitcp.terminal.completion import STARTS, format_script, list_candidates, split_words
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, TOP
 from tests.support.terminal import talk

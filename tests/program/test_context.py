@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import context
+from gitcp import record
 from gitcp.errors import Error
-from gitcp.files import exclusive
-from gitcp.repo import Repo
-from gitcp.store import session
+from gitcp.git.files import exclusive
+from gitcp.git.repo import Repo
+from gitcp.record import session
 from tests.git.traced import processes
 from tests.support.harness import World
 from tests.support.linking import sound
@@ -166,11 +166,11 @@ def test_a_foreign_stage_finds_the_state_written_and_no_lock_held(world: World) 
 
 
 @pytest.fixture
-def ctx(repo: Path) -> context.Context:
-    return context.Context(Repo.find())
+def ctx(repo: Path) -> record.Context:
+    return record.Context(Repo.find())
 
 
-def test_what_a_stage_kept_is_written_although_a_later_one_fails(ctx: context.Context) -> None:
+def test_what_a_stage_kept_is_written_although_a_later_one_fails(ctx: record.Context) -> None:
     with pytest.raises(Error, match="later"), ctx:
         with ctx:
             ctx.hold(["s"])
@@ -185,7 +185,7 @@ def test_what_a_stage_kept_is_written_although_a_later_one_fails(ctx: context.Co
     assert found and found["phase"] == "idle" and found["revision"] == 1
 
 
-def test_nothing_is_written_before_the_outermost_end(ctx: context.Context) -> None:
+def test_nothing_is_written_before_the_outermost_end(ctx: record.Context) -> None:
     with ctx:
         with ctx:
             ctx.hold(["s"])
@@ -194,7 +194,7 @@ def test_nothing_is_written_before_the_outermost_end(ctx: context.Context) -> No
     assert session.load_state(ctx.repo, "s")
 
 
-def test_a_session_is_locked_until_the_context_is_left(ctx: context.Context) -> None:
+def test_a_session_is_locked_until_the_context_is_left(ctx: record.Context) -> None:
     with ctx:
         ctx.read_state("s")
         with pytest.raises(Error, match="locked"):
@@ -204,7 +204,7 @@ def test_a_session_is_locked_until_the_context_is_left(ctx: context.Context) -> 
 
 
 def test_a_session_that_comes_before_one_that_is_held_lets_go_of_it_first(
-    ctx: context.Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ctx: record.Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("gitcp.git._FILE", str(tmp_path / "trace"))  # the order is asserted
     with ctx:
@@ -218,7 +218,7 @@ def test_a_session_that_comes_before_one_that_is_held_lets_go_of_it_first(
 
 
 def test_under_trace_locks_taken_in_another_order_are_a_failure(
-    ctx: context.Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ctx: record.Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("gitcp.git._FILE", str(tmp_path / "trace"))
     with exclusive(ctx.repo, "stream-e3b0c4"):
@@ -229,6 +229,6 @@ def test_under_trace_locks_taken_in_another_order_are_a_failure(
                 exclusive(ctx.repo, name).__enter__()
 
 
-def test_a_lock_of_no_known_kind_is_refused(ctx: context.Context) -> None:
+def test_a_lock_of_no_known_kind_is_refused(ctx: record.Context) -> None:
     with pytest.raises(ValueError, match="no kind"):
         exclusive(ctx.repo, "other")

@@ -75,7 +75,7 @@ def test_no_pattern_is_stored_where_a_python_keeps_no_bytecode(tmp_path: Path) -
 import sys
 sys.path.insert(0, sys.argv[1])
 sys.implementation.cache_tag = None
-from gitcp import patterns
+from gitcp.text import patterns
 assert patterns.locate_patterns() == ""
 patterns.COMPILED[b"a"] = True
 patterns.save_patterns(lambda: None)

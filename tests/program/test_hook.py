@@ -15,11 +15,11 @@ from types import ModuleType
 import pytest
 
 from gitcp import commands, events
+from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
 from gitcp.events import turn_end
-from gitcp.repo import Repo
-from gitcp.stages import bind_stage
-from gitcp.store.session import exports
+from gitcp.git.repo import Repo
+from gitcp.record.session import exports
 from tests.support.paths import TOP
 
 ENTRY = TOP / "gitcp" / "entry.py"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from gitcp import commands
-from gitcp.repo import Repo
-from gitcp.store import journal
+from gitcp.git.repo import Repo
+from gitcp.record import journal
 from tests.support import counting, warm
 from tests.support.harness import World
 from tests.support.paths import TOP
@@ -202,10 +202,15 @@ def test_a_turns_hook_imports_no_bisect(seen: dict[str, Hook], hook: str) -> Non
 def test_a_tools_hook_imports_neither_snapshots_nor_checkpoints(
     seen: dict[str, Hook],
 ) -> None:
-    rooms = ("gitcp.store.stream", "gitcp.store.v1", "gitcp.store.link", "gitcp.core.redact")
+    rooms = (
+        "gitcp.record.stream",
+        "gitcp.checkpoints",
+        "gitcp.store.link",
+        "gitcp.checkpoints.redact",
+    )
     for hook in ("PreToolUse", "PostToolUse"):
         assert not [name for name in seen[hook].modules if name.startswith(rooms)]
-        assert "gitcp.store.snapshot.scan" not in seen[hook].modules
+        assert "gitcp.record.snapshot.scan" not in seen[hook].modules
         assert "select" not in seen[hook].modules  # no git runs
 
 
@@ -240,6 +245,6 @@ def test_the_options_of_a_command_cost_none_of_what_it_does(form: list[str]) -> 
 def test_a_list_of_sessions_runs_nothing_of_checkpoints_and_points(world: World) -> None:
     world.agent("s").turn("Write a", {"a.txt": "1\n"})
     [ran] = run_each([["gitcp-sessions"]], str(world.path))
-    assert "gitcp.store.show.reports" in ran
-    rooms = ("gitcp.store.back", "gitcp.store.lines.blame", "gitcp.store.snapshot.")
+    assert "gitcp.extras.reports.reports" in ran
+    rooms = ("gitcp.steps.back", "gitcp.lines.blame", "gitcp.record.snapshot.")
     assert not [name for name in ran if name.startswith(rooms)]

@@ -10,11 +10,12 @@ from pathlib import Path
 import filelock
 import pytest
 
-from gitcp import files, git
+from gitcp import git
 from gitcp.errors import Busy
-from gitcp.files import exclusive
-from gitcp.repo import Repo
-from gitcp.store.session import others
+from gitcp.git import files
+from gitcp.git.files import exclusive
+from gitcp.git.repo import Repo
+from gitcp.record.session import others
 
 HOLD = "import sys, filelock; x = filelock.FileLock(sys.argv[1]); x.acquire(); print(); input()"
 

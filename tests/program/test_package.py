@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import commands
-from gitcp.cmd import completion
+from gitcp.cmd.setup import completion
 from tests.support.harness import World
 from tests.support.paths import TOP
 
@@ -99,7 +99,7 @@ def test_the_wheel_has_pages_completions_types_and_the_licence(built: Path) -> N
     assert "share/bash-completion/completions/gitcp" in shared
     assert "share/zsh/site-functions/_gitcp" in shared
     assert "share/fish/vendor_completions.d/gitcp.fish" in shared
-    assert "gitcp/py.typed" in names and "gitcp/core/redact/secrets.json" in names
+    assert "gitcp/py.typed" in names and "gitcp/checkpoints/redact/secrets.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "bench/", "demo/")) for name in names)
 
@@ -116,8 +116,8 @@ def test_the_zipapp_knows_which_packages_a_command_lacks(built: Path, tmp_path: 
 def test_the_wheel_has_no_module_of_an_earlier_build(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "gitcp/repo.py" in names
-    assert not [name for name in names if name.startswith("gitcp/repo/")]
+    assert "gitcp/git/repo.py" in names
+    assert not [name for name in names if name.startswith("gitcp/git/repo/")]
 
 
 def test_the_wheel_has_a_program_for_every_command(built: Path) -> None:

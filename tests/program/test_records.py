@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp import record
-from gitcp.core import json
-from gitcp.core.record_types import Record
 from gitcp.errors import InputError
+from gitcp.git import records
+from gitcp.text import json
+from gitcp.text.record_types import Record
 from tests.support.paths import TOP
 
 _WHOLE = st.integers(-(2**63), 2**64 - 1)
@@ -47,25 +47,25 @@ def many(count: int) -> Iterator[Record]:
 @given(_VALUES)
 def test_stored_json_is_read_fast_as_core_reads_it(value: object) -> None:
     text = json.dumps(value).encode()
-    record.dump_record({"value": 1e-5})  # which has brought orjson in
+    records.dump_record({"value": 1e-5})  # which has brought orjson in
 
     assert "orjson" in sys.modules
-    assert repr(record.parse_json(text)) == repr(json.loads(text))
+    assert repr(records.parse_json(text)) == repr(json.loads(text))
 
 
 @given(_VALUES | st.integers() | st.floats(1e-9, 1e-3) | st.floats(1e14, 1e18))
 def test_a_record_is_written_without_orjson_as_with_it(value: object) -> None:
-    record.dump_record({"value": 1e-5})  # which has brought orjson in
+    records.dump_record({"value": 1e-5})  # which has brought orjson in
 
     assert "orjson" in sys.modules
-    assert record._dump_small({"value": value}) in (b"", record.dump_record({"value": value}))
+    assert records._dump_small({"value": value}) in (b"", records.dump_record({"value": value}))
 
 
 def test_few_records_are_written_without_orjson_and_many_with_it() -> None:
     code = f"""
 import sys
 sys.path.insert(0, {str(TOP)!r})
-from gitcp import record
+from gitcp.git import records as record
 few = record.dump_record({{"share": 33.3, "name": "caf\u00e9", "tools": ["a", 2**53]}})
 before, much = "orjson" in sys.modules, {{"text": "x" * (1 << 19)}}
 print(few, before, len({{record.dump_record(much) for _ in range(2)}}), "orjson" in sys.modules)
@@ -79,7 +79,7 @@ def test_orjson_is_started_where_there_is_much_to_read_and_not_before() -> None:
     code = f"""
 import sys
 sys.path.insert(0, {str(TOP)!r})
-from gitcp import record
+from gitcp.git import records as record
 few = [record.parse_json(b'{{"a": [1]}}') for _ in range(3)] == [{{"a": [1]}}] * 3
 before = "orjson" in sys.modules
 much = record.parse_json(b'"' + b"x" * (16 << 20) + b'"') == "x" * (16 << 20)
@@ -91,7 +91,7 @@ print(few, before, much, "orjson" in sys.modules)
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a": 1}}', b"\xff", b"[" * 5000])
 def test_what_is_no_json_is_refused_as_core_refuses_it(text: bytes) -> None:
-    for parse in (record.parse_json, json.loads):
+    for parse in (records.parse_json, json.loads):
         with pytest.raises((ValueError, RecursionError)):
             parse(text)
 
@@ -99,7 +99,7 @@ def test_what_is_no_json_is_refused_as_core_refuses_it(text: bytes) -> None:
 def test_a_record_is_seen_before_a_slow_producer_makes_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(record, "_TOGETHER", -1.0)
+    monkeypatch.setattr(records, "_TOGETHER", -1.0)
     pipe, before = Pipe(), list[int]()
 
     def slow() -> Iterator[Record]:
@@ -107,36 +107,36 @@ def test_a_record_is_seen_before_a_slow_producer_makes_the_next(
             before.append(len(pipe.seen))
             yield one
 
-    record.write_records(io.BufferedWriter(pipe), slow())
+    records.write_records(io.BufferedWriter(pipe), slow())
 
     assert before == [0, 1, 2]
 
 
 def test_records_of_a_fast_producer_are_written_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "_TOGETHER", float("inf"))
+    monkeypatch.setattr(records, "_TOGETHER", float("inf"))
     pipe = Pipe()
 
-    record.write_records(io.BufferedWriter(pipe), many(100))
+    records.write_records(io.BufferedWriter(pipe), many(100))
 
     assert len(pipe.seen) == 1
-    assert list(record.read_records(io.BytesIO(b"".join(pipe.seen)))) == list(many(100))
+    assert list(records.read_records(io.BytesIO(b"".join(pipe.seen)))) == list(many(100))
 
 
 @given(st.text())
 def test_a_record_in_a_pipe_holds_nothing_that_a_terminal_at_its_end_obeys(text: str) -> None:
     stream = io.BytesIO()
     for words in (text, "\x9b31m", "\x7f", "\u202e", "\U000e0001"):
-        record.write_records(stream, [{"type": "one", "words": words}])
+        records.write_records(stream, [{"type": "one", "words": words}])
         line = (
             stream.getvalue().decode().splitlines()[-1].replace("\u200c", "").replace("\u200d", "")
         )
         assert line.isprintable(), ascii(words)
         stream.seek(0)
-        assert [*record.read_records(stream)][-1]["words"] == words
+        assert [*records.read_records(stream)][-1]["words"] == words
 
 
 def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "_TOGETHER", float("inf"))
+    monkeypatch.setattr(records, "_TOGETHER", float("inf"))
     pipe = Pipe()
 
     def failing() -> Iterator[Record]:
@@ -145,7 +145,7 @@ def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
     stream = io.BufferedWriter(pipe)
     with pytest.raises(ZeroDivisionError):
-        record.write_records(stream, failing())
+        records.write_records(stream, failing())
 
     assert b"".join(pipe.seen).count(b"\n") == 2
 
@@ -163,8 +163,8 @@ def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 def test_half_of_a_pair_is_no_byte_and_is_written_as_what_is_lost(
     value: object, read: object
 ) -> None:
-    line = record.dump_record({"type": "one", "value": value})
-    assert list(record.read_records(io.BytesIO(line))) == [{"type": "one", "value": read}]
+    line = records.dump_record({"type": "one", "value": value})
+    assert list(records.read_records(io.BytesIO(line))) == [{"type": "one", "value": read}]
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_half_of_a_pair_is_no_byte_and_is_written_as_what_is_lost(
 )
 def test_a_name_that_is_none_is_no_record(line: str) -> None:
     with pytest.raises(InputError):
-        list(record.read_records(io.BytesIO(line.encode())))
+        list(records.read_records(io.BytesIO(line.encode())))

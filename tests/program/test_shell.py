@@ -11,7 +11,7 @@ import pytest
 
 from gitcp import git
 from gitcp.errors import Error, InputError
-from gitcp.terminal import shell
+from gitcp.git import shell
 from tests.support.paths import TOP
 
 
@@ -101,12 +101,12 @@ def test_ctrl_c_at_the_pager_of_git_is_the_pagers(repo: Path) -> None:
     us = "us=$(cut -d' ' -f4 /proc/$PPID/stat)"
     pager = f"trap '' INT; {us}; cat; kill -INT 0; sleep 0.5; kill -0 $us && echo waited for"
     code = "shell.run_git(Repo.find_here(), ['-p', 'rev-parse', '--is-bare-repository'])"
-    status, shown = at_terminal(f"from gitcp.repo import Repo; {code}", GIT_PAGER=pager)
+    status, shown = at_terminal(f"from gitcp.git.repo import Repo; {code}", GIT_PAGER=pager)
     assert (status, shown) == (0, b"false\r\nwaited for\r\n")
 
 
 def test_blame_is_paged_at_a_terminal_as_gits_is(repo: Path) -> None:
-    line = "from gitcp.cmd import blame; blame.run(['README.md'])"
+    line = "from gitcp.cmd.ask import blame; blame.run(['README.md'])"
     status, shown = at_terminal(line, GIT_PAGER="sed s/^/paged:/")
     assert status == 0 and shown.startswith(b"paged:")
 
@@ -124,7 +124,7 @@ def paged(pager: str, part: str, times: int = 1) -> tuple[int, bytes]:
 
 def at_terminal(line: str, **env: str) -> tuple[int, bytes]:
     """(status, what was shown) of a line of Python, run as a command is."""
-    code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.terminal import shell; "
+    code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.git import shell; "
     code += f"import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL); {line}"
     pid, fd = pty.fork()
     if not pid:

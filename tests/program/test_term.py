@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp import console, term
+from gitcp.text import console, term
 
 
 @pytest.mark.parametrize(

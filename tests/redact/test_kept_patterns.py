@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import patterns
-from gitcp.core import redact
-from gitcp.store import redaction
+from gitcp.checkpoints import redact, redactor
+from gitcp.text import patterns
 from tests.support.paths import TOP
 
 RULES = [rule["pattern"].encode() for rule in redact.read_rules()]
@@ -40,13 +39,13 @@ def anew() -> set[bytes]:
 
 def test_where_one_pattern_had_to_be_compiled_every_rule_is_kept(place: Path) -> None:
     patterns.load_pattern(b"tw(o)")
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     assert anew() >= {b"tw(o)", *RULES}
 
 
 def test_what_was_kept_is_what_re_makes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patterns.load_pattern(b"tw(o)")
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     anew()
     monkeypatch.setitem(sys.modules, "re", None)  # whoever imports it now fails
     assert [patterns.load_pattern(source) for source in RULES] == [*map(re.compile, RULES)]
@@ -56,7 +55,7 @@ def test_a_detector_takes_the_formats_that_were_kept(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patterns.load_pattern(b"tw(o)")
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     made = {**patterns.FORMATS}
     patterns.FORMATS.clear()
     anew()
@@ -67,7 +66,7 @@ def test_a_detector_takes_the_formats_that_were_kept(
 
 
 def test_nothing_is_written_where_nothing_was_compiled(place: Path) -> None:
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     assert not place.exists()
 
 
@@ -115,11 +114,11 @@ SPOILT = (
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_a_file_that_does_not_fit_is_made_again(place: Path, spoil: Callable[[Path], None]) -> None:
     patterns.load_pattern(b"a+")
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     spoil(place)
     assert anew() == set()
     assert patterns.load_pattern(b"a+").fullmatch(b"aaa")
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     assert anew() >= {b"a+"}
 
 
@@ -127,7 +126,7 @@ def test_another_table_of_rules_makes_the_file_again(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     patterns.load_pattern(b"a+")
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     monkeypatch.setattr(patterns, "RULES", str(tmp_path))
     (tmp_path / "rules.py").touch()
     (tmp_path / "secrets.json").write_text("{}")
@@ -145,16 +144,16 @@ def test_where_nothing_may_be_written_patterns_work(
 ) -> None:
     monkeypatch.setattr(patterns, "locate_patterns", lambda: str(tmp_path / "no" / "folder"))
     assert patterns.load_pattern(b"a+").fullmatch(b"aaa")
-    patterns.save_patterns(redaction._prepare_patterns)
+    patterns.save_patterns(redactor._prepare_patterns)
     assert anew() == set()
 
 
 def test_redaction_needs_no_re_once_its_patterns_are_kept() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from gitcp import patterns\n"
-        "from gitcp.store.redaction import _prepare_patterns; patterns.load_patterns()\n"
-        "from gitcp.core.redact import Redactor\n"
+        "from gitcp.text import patterns\n"
+        "from gitcp.checkpoints.redactor import _prepare_patterns; patterns.load_patterns()\n"
+        "from gitcp.checkpoints.redact import Redactor\n"
         "line = b'{\"a\": \"password = \\'hunter2!x\\' and AKIA' + b'Q' * 16 + b'\"}'\n"
         "redacted = Redactor().redact_jsonl(line); patterns.save_patterns(_prepare_patterns)\n"
         "sys.exit('re' in sys.modules or redacted.count(b'REDACTED') != 2)"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.images import DOT, MARK
+from gitcp.checkpoints.redact.images import DOT, MARK
 from tests.support.harness import Agent, World
 
 PICTURE = base64.b64encode(bytes(range(256)) * 40).decode()

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.match import Target
-from gitcp.store.match.candidates import Search
-from gitcp.store.v1 import checkpoint_list
+from gitcp.checkpoints import listing
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record.match import Target
+from gitcp.record.match.candidates import Search
 from tests.support import warm
 from tests.support.harness import V1, World
 from tests.support.linking import logged, noted, shell, sound
@@ -162,7 +162,7 @@ def test_a_search_whose_time_is_up_settles_one_commit_and_leaves_the_others(
     want = pull_merge(world, tmp_path, "rebase")
     repo = Repo.find(str(world.path))
     with Objects(repo):
-        branch = checkpoint_list.list_beside(repo, ["HEAD"], 50)
+        branch = listing.list_beside(repo, ["HEAD"], 50)
         targets = [Target(repo.objects, one.oid) for one in reversed(logged(world, "-2"))]
         search = Search(repo, branch, 0.0, None)
         found = [(target.oid, [*ids]) for target, ids in search.find_missing(targets)]

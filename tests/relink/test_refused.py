@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import match
-from gitcp.store.match import Target, sources
-from gitcp.store.match.sources import MatchCase
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record import match
+from gitcp.record.match import Target, sources
+from gitcp.record.match.sources import MatchCase
 from tests.support.harness import World
 from tests.support.linking import shell
 

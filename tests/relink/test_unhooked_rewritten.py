@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.context import open_here
-from gitcp.store.relink import relink as relink_room
+from gitcp.link import relink as relink_room
+from gitcp.record import open_here
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import files, logged, noted, shell, sound
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitcp.cmd import rewind
+from gitcp.cmd.back import rewind
 from tests.rewind.going import done, points, run, temporary
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import redo, rewind, undo
+from gitcp.cmd.back import redo, rewind, undo
 from gitcp.errors import Error
-from gitcp.store.back.points import Prepared
+from gitcp.steps.back.points import Prepared
 from tests.rewind.going import Files, done, files
 from tests.rewind.going import points as list_points
 from tests.rewind.going import run as command

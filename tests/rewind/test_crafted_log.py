@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import json
-from gitcp.files import hash_bytes
-from gitcp.objects import write_commit, write_tree
-from gitcp.repo import Repo
-from gitcp.store import undo
-from gitcp.store.refs import update_refs
-from gitcp.store.undo import effects
+from gitcp.git.files import hash_bytes
+from gitcp.git.objects import write_commit, write_tree
+from gitcp.git.refs import update_refs
+from gitcp.git.repo import Repo
+from gitcp.steps import effects, undo
+from gitcp.text import json
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import git
-from gitcp.cmd import rewind, undo
+from gitcp.cmd.back import rewind, undo
 from tests.rewind.conftest import SID
 from tests.rewind.going import done, files, run, temporary
 from tests.support.harness import Agent, World

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.store.back import restore
+from gitcp.steps.back import restore
 from tests.rewind.going import done, files, plan, points, run, temporary
 from tests.snapshot.test_snapshot_omitted import UNPRIVILEGED, needs_a_limit
 from tests.support.harness import Agent, World

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.record_types import Record
+from gitcp.text.record_types import Record
 from tests.rewind.conftest import SID
 from tests.rewind.going import done, files, points, run, temporary
 from tests.support.harness import Agent, World

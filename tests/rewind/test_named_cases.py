@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import rewind
-from gitcp.core import back
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import undo
-from gitcp.store.back import points as back_points
-from gitcp.store.back import steps
+from gitcp.cmd.back import rewind
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.steps import undo
+from gitcp.steps.back import plan as back
+from gitcp.steps.back import points as back_points
+from gitcp.steps.back import steps
 from tests.rewind.going import around, done, files, plan, points, temporary
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.back.points import Prepared
+    from gitcp.steps.back.points import Prepared
 
 MANY = 100_000 if os.environ.get("LONG") else 600
 

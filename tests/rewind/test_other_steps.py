@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import notes, refs, undo
-from gitcp.store.session.others import held_state
-from gitcp.store.undo import effects
+from gitcp.checkpoints import notes
+from gitcp.git import refs
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record.session.others import held_state
+from gitcp.steps import effects, undo
 from tests.rewind.going import done, run
 from tests.support.harness import World
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.agents import find_client
-from gitcp.store.session import client_transcript
+from gitcp.record.session import client_transcript
 from tests.rewind.conftest import SID
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import journal_cuts
+from gitcp.record.journal import cuts
 from tests.journal.lines import lengthen
 from tests.rewind.conftest import SID
 from tests.rewind.going import around, done, files, plan, points, run, temporary, times
@@ -108,9 +108,9 @@ def test_a_file_goes_though_its_first_edits_were_cut_from_the_journal(
     a.turn("one", {"made.py": "by the agent\n"})
     turn = a.state["turn_id"]
     world.commit("made.py")
-    for number in range(journal_cuts.COMMITS + 1):
+    for number in range(cuts.COMMITS + 1):
         a.turn("more", {"b.py": f"{number}\n"})
-        if number == journal_cuts.COMMITS:
+        if number == cuts.COMMITS:
             path = world.path / ".git/gitcp/journal"
             lengthen(path)
         world.commit("b.py")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core import linking
+from gitcp.record.match import linking
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, settled, sound, v1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Recorded
+    from gitcp.text.record_types import Recorded
 
 A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
 

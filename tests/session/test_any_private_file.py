@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import files
-from gitcp.repo import Repo
-from gitcp.store import hook_warnings, session
-from gitcp.store.share import remote
-from gitcp.store.snapshot.scan import load_stat_cache
-from gitcp.store.v1 import checkpoint_list
+from gitcp.checkpoints import listing
+from gitcp.checkpoints.share import remote
+from gitcp.git import files, hook_warnings
+from gitcp.git.repo import Repo
+from gitcp.record import session
+from gitcp.record.snapshot.scan import load_stat_cache
 from tests.support.harness import World
 from tests.support.paths import ENTRY, TOP
 from tests.support.sealed import environment
@@ -112,7 +112,7 @@ def lived(world: World) -> None:
     files.write_private(repo, repo.join_own("template"), b"# a template\n")
     files.write_private(repo, repo.join_own("index-stale"), b"1")
     hook_warnings.keep_warning(repo, "stop: a hook failed")
-    checkpoint_list.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
+    listing.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
     searched = remote.Searched({"refs/heads/entire/checkpoints/v1": world.head}, {})
     remote.write_searched(repo, "rules", searched)
     cache = load_stat_cache(repo)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from gitcp.agents import get_client
-from gitcp.core import formats, record_types
-from gitcp.core.formats import find_fault
-from gitcp.files import LARGEST
+from gitcp.git.files import LARGEST
+from gitcp.text import record_types, shapes
+from gitcp.text.shapes import find_fault
 from tests.support import recording
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
@@ -82,12 +82,12 @@ def goes_on(world: World, agent: Agent, warns: str) -> None:
 
 @pytest.mark.parametrize("what", BAD_STATES)
 def test_a_state_of_wrong_types_is_known_as_such(what: str) -> None:
-    assert find_fault({"session_id": "s", **BAD_STATES[what]}, formats.STATE)
+    assert find_fault({"session_id": "s", **BAD_STATES[what]}, shapes.STATE)
 
 
 @pytest.mark.parametrize(
     ("declared", "shape"),
-    [(record_types.State, formats.STATE), (record_types.Marker, formats.MARKER)],
+    [(record_types.State, shapes.STATE), (record_types.Marker, shapes.MARKER)],
     ids=["state", "marker"],
 )
 def test_each_key_of_a_type_is_checked_in_its_file(declared: Any, shape: dict[str, Any]) -> None:
@@ -162,10 +162,10 @@ def test_lines_of_a_tool_log_that_say_nothing_are_left_out(world: World) -> None
 
 def test_a_shape_names_the_place_that_is_wrong() -> None:
     value = {"session_id": "s", "streams": [{"id": "a1", "ref": "refs/x", "files": {}}, 5]}
-    assert find_fault(value, formats.STATE) == "'streams[1]' is no object"
-    assert find_fault({}, formats.STATE) == "'session_id' is missing"
-    assert find_fault({"session_id": "s", "revision": True}, formats.STATE)
-    assert find_fault({"session_id": "s", "revision": None, "mine": [1]}, formats.STATE) == ""
+    assert find_fault(value, shapes.STATE) == "'streams[1]' is no object"
+    assert find_fault({}, shapes.STATE) == "'session_id' is missing"
+    assert find_fault({"session_id": "s", "revision": True}, shapes.STATE)
+    assert find_fault({"session_id": "s", "revision": None, "mine": [1]}, shapes.STATE) == ""
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_transcript_is_read_anew_where_its_reading_cannot_go_on(
 ) -> None:
     path = files(world) / "gitcp/transcript/s-bad.json"
     known = json.loads(path.read_text())
-    assert find_fault(known, formats.TRANSCRIPT) == ""
+    assert find_fault(known, shapes.TRANSCRIPT) == ""
     known["scan"]["carry"] = carry
     path.write_text(json.dumps(known))
     damaged.prompt("go on")
@@ -214,5 +214,5 @@ def test_what_each_clients_reader_goes_on_from_is_of_its_shape(agent: str) -> No
             continue  # a session that left none
         scan = json.loads(json.dumps(get_client(agent).scan(data, None)))
         assert (
-            find_fault({"version": 1, "size": 1, "crc": 1, "scan": scan}, formats.TRANSCRIPT) == ""
+            find_fault({"version": 1, "size": 1, "crc": 1, "scan": scan}, shapes.TRANSCRIPT) == ""
         )

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import files
-from gitcp.repo import Repo
-from gitcp.store import session
-from gitcp.store.session import others
+from gitcp.git import files
+from gitcp.git.repo import Repo
+from gitcp.record import session
+from gitcp.record.session import others
 from tests.link.test_commit_files import crowd
 from tests.support.harness import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import File
+    from gitcp.text.record_types import File
 
 CODE = "def add(a, b):\n    return a + b\n"
 MANY = session.MOST + 8

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.repo import Repo
-from gitcp.store import session
+from gitcp.git.repo import Repo
+from gitcp.record import session
 from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import session, stream
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record import session, stream
 from tests.support.harness import World
 
 TURNS = 60

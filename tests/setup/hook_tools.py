@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from gitcp.cmd import enable
+from gitcp.cmd.setup import enable
 from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import installation
+from gitcp.setup import hook_texts
 from tests.support import gits
 from tests.support.harness import V1, World
 from tests.support.installed import write
@@ -233,7 +233,7 @@ def test_old_and_new_gits_in_one_repository_link_each_commit(
     for which in order.split():
         monkeypatch.setenv("PATH", paths[which])
         gitcp("enable")
-    assert list_files(repo) == sorted(installation.WRITTEN)
+    assert list_files(repo) == sorted(hook_texts.WRITTEN)
     world = World(repo, tmp_path / "home")
     for name in ("new", "old", "new"):
         monkeypatch.setenv("PATH", paths[name])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.agents.claude_code import ClaudeCode
-from gitcp.cmd import enable as enabling
+from gitcp.cmd.setup import enable as enabling
 from tests.support.harness import World
 from tests.support.warm import run
 

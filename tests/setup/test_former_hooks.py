@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.installation import parse_program
-from gitcp.files import hash_bytes
+from gitcp.git.files import hash_bytes
+from gitcp.setup.hook_texts import parse_program
 from tests.support import warm
 from tests.support.harness import World
 from tests.support.installed import HOOKS, write

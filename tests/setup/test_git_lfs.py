@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, doctor, enable, status
-from gitcp.core import installation
+from gitcp.cmd.care import doctor
+from gitcp.cmd.setup import disable, enable, status
+from gitcp.setup import hook_texts
 from tests.setup import hook_tools
 from tests.setup.hook_tools import Tool
 from tests.support import gits
@@ -168,7 +169,7 @@ def test_where_git_runs_configured_hooks_both_have_their_places(
     status.run([])
     assert "gitcp enable" not in capsys.readouterr().out or order.endswith("out")
     text = (repo / ".git/hooks/pre-push").read_text()
-    assert installation.find_tool(text) == installation.LFS
+    assert hook_texts.find_tool(text) == hook_texts.LFS
 
 
 def test_where_files_of_ours_stand_and_git_runs_configured_hooks_it_is_run_once(
@@ -343,7 +344,7 @@ def test_doctor_says_where_nothing_runs_it(
 
 
 @pytest.mark.usefixtures("older_git")
-@pytest.mark.parametrize("hook", installation.LFS_HOOKS)
+@pytest.mark.parametrize("hook", hook_texts.LFS_HOOKS)
 @pytest.mark.parametrize("attributes", ["", "# filter=lfs\n*.txt text\n"])
 def test_where_it_is_not_used_the_hooks_start_no_program(
     repo: Path, hook: str, attributes: str, tmp_path: Path

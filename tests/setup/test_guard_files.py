@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.agents.install import settings
-from gitcp.repo import Repo
-from gitcp.store import hook_warnings
+from gitcp.git import hook_warnings
+from gitcp.git.repo import Repo
+from gitcp.setup.clients import settings
 from tests.support.harness import World
 from tests.support.installed import write
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, enable
-from gitcp.core import installation
-from gitcp.repo import Repo
-from gitcp.store.setup import git_hooks
+from gitcp.cmd.setup import disable, enable
+from gitcp.git.repo import Repo
+from gitcp.setup import git_hooks, hook_texts
 from tests.setup import hook_tools
 from tests.setup.hook_tools import LONG, Tool, commit, install, person
 from tests.support.harness import World
@@ -189,7 +188,7 @@ def test_a_tool_that_was_uninstalled_runs_no_more_and_the_rest_does(
     assert hook_tools.left_behind(repo) == []
     assert commit(repo) == ["person"]
     left = [path.read_text() for path in (repo / ".git/hooks").iterdir()]
-    assert not any(installation.find_tool(text) for text in left)
+    assert not any(hook_texts.find_tool(text) for text in left)
 
 
 def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) -> None:
@@ -205,7 +204,7 @@ def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) 
 
 def test_a_hook_of_ours_that_chains_itself_ends(repo: Path) -> None:
     enable.run([])
-    text = installation.build_script(
+    text = hook_texts.build_script(
         "post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": "", "mark": ""}
     )
     for name in ("post-commit", "post-commit.pre-entire"):

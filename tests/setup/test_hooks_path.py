@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, enable
+from gitcp.cmd.setup import disable, enable
 from tests.support import gits
 from tests.support.harness import World
 from tests.support.installed import HOOKS, git, ours, write

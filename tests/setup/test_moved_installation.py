@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import agents
-from gitcp.agents.install import own_files
+from gitcp.setup.clients import own_files
 from tests.support import warm
 from tests.support.harness import Agent, World
 from tests.support.installed import write

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, doctor, enable, status
+from gitcp.cmd.care import doctor
+from gitcp.cmd.setup import disable, enable, status
 from tests.support.installed import commands, git, write
 
 OTHERS = ["--agent=claude-code", "--agent=codex", "--agent=cline", "--agent=opencode"]

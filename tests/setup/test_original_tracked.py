@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, enable
+from gitcp.cmd.setup import disable, enable
 from tests.support.installed import commands, git, snapshot, write
 
 ENTRY = {"type": "command", "command": "entire hooks claude-code stop"}

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, enable
-from gitcp.core import installation
+from gitcp.cmd.setup import disable, enable
+from gitcp.setup import hook_texts
 from tests.setup import hook_tools
 from tests.setup.hook_tools import LONG, commit, install, person
 from tests.support import warm
 from tests.support.installed import write
 
-PRE_COMMIT, LEFTHOOK = (
-    f"#!/bin/sh\n{sign}\n" for sign in (installation.TOOLS[0], ": call_lefthook")
-)
+PRE_COMMIT, LEFTHOOK = (f"#!/bin/sh\n{sign}\n" for sign in (hook_texts.TOOLS[0], ": call_lefthook"))
 
 
 @pytest.mark.usefixtures("older_git")
@@ -68,7 +66,7 @@ def test_uninstalling_puts_back_the_hook_that_a_moved_script_of_gitcp_calls(
     write(hook, PRE_COMMIT)
     enable.run([])
     Path(f"{hook}.legacy.before-gitcp").rename(f"{hook}.before-gitcp")
-    write(Path(f"{hook}.legacy"), installation.build_script("post-commit", "/py", "/entry.py"))
+    write(Path(f"{hook}.legacy"), hook_texts.build_script("post-commit", "/py", "/entry.py"))
     disable.run(["--uninstall"])
     assert Path(f"{hook}.legacy").read_text() == Path(f"{hook}.old").read_text() == theirs
     assert hook_tools.left_behind(repo) == [] and hook.read_text() == PRE_COMMIT

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import files, registered
+from gitcp.git import files
+from gitcp.record import registered
 from tests.support import warm
 from tests.support.clients.calls import edit, run
 from tests.support.copies import plant

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from gitcp import agents
-from gitcp.core.findings import make_finding
 from gitcp.errors import Busy
-from gitcp.repo import Repo
-from gitcp.store.care import switches, table
-from gitcp.store.care.case import Case
+from gitcp.git.repo import Repo
+from gitcp.setup.care import switches, table
+from gitcp.setup.care.case import Case
+from gitcp.setup.care.findings import make_finding
 from tests.support import warm
 from tests.support.copies import plant
 from tests.support.harness import V1, World
@@ -25,7 +25,7 @@ from tests.support.scenes import Scenes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Finding
+    from gitcp.text.record_types import Finding
 
 Break = Callable[[World], object]
 MANIFEST = ".git/gitcp/installed/manifest.json"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.share import summaries
-from gitcp.store.share.summaries import join
+from gitcp.checkpoints.share import summaries
+from gitcp.checkpoints.share.summaries import join
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
 

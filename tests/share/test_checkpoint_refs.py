@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.share import sync
-from gitcp.store.share.remote import Remote
+from gitcp.checkpoints.share import sync
+from gitcp.checkpoints.share.remote import Remote
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.share.original_refs import ULID, own_ref, stored_by_the_original
 from tests.support.checkpoints import find_place, forget, unbundle
 from tests.support.harness import OWN, V1, World

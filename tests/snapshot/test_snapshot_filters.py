@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.snapshot import scan
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot import scan
 from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.gitdir import index_file
-from gitcp.repo import Repo
-from gitcp.store import snapshot
-from gitcp.store.snapshot import own_index
+from gitcp.git.gitdir import index_file
+from gitcp.git.repo import Repo
+from gitcp.record import snapshot
+from gitcp.record.snapshot import own_index
 from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 

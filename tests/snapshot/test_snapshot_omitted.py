@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.snapshot import scan
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot import scan
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, git, listing, omitted, oracle, sh, take
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Lookup, Objects
-from gitcp.repo import Repo
-from gitcp.store.snapshot import scan as snapshot_scan
+from gitcp.git.objects import Lookup, Objects
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot import scan as snapshot_scan
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, footprint, git, listing, seed, sh, take
 
@@ -164,7 +164,7 @@ class Counting(Objects):
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is hashed now count as old enough to be remembered."""
     later = time.time_ns() + 60 * 10**9
-    monkeypatch.setattr("gitcp.store.snapshot.scan.time.time_ns", lambda: later)
+    monkeypatch.setattr("gitcp.record.snapshot.scan.time.time_ns", lambda: later)
 
 
 def stored(write: bool = True, is_known: bool = False) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.commits import split
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.steps.commits import split
 from tests.rewind.going import done, run
 from tests.stage.conftest import BASE
 from tests.stage.test_stage import both, change

@@ -9,9 +9,10 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-    from gitcp.core.credit import PERSON, build_edit
-    from gitcp.repo import Repo
-    from gitcp.store.journal import Journal
+    from gitcp.git.repo import Repo
+    from gitcp.record.journal import Journal
+    from gitcp.record.journal.credit import build_edit
+    from gitcp.text.shapes import PERSON
 
     repo = Repo.find_here()
     with Journal(repo) as held:

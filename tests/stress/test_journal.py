@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import credit
-from gitcp.files import exclusive
-from gitcp.repo import Repo
-from gitcp.store.journal import LARGEST
+from gitcp.git.files import exclusive
+from gitcp.git.repo import Repo
+from gitcp.record.journal import LARGEST, credit
+from gitcp.text import shapes
 from tests.support.harness import World
 from tests.support.paths import TOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import JournalLine
+    from gitcp.text.record_types import JournalLine
 
 HERE = TOP / "tests" / "stress"
 PATHS = ["before", "first", "second"]
@@ -29,7 +29,7 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
 ) -> None:
     monkeypatch.setenv("FAULTS", str(tmp_path / "calls"))
     path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
-    old = credit.build_edit("before", None, None, credit.PERSON, "between", 0)
+    old = credit.build_edit("before", None, None, shapes.PERSON, "between", 0)
     looks: list[JournalLine] = [{"look": at, "base": head} for at in range(1, 1200)]
     before = b"".join(map(credit.dump_line, [{**old, "base": head}, *looks]))
     assert len(before) > LARGEST

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.gitdir import packs
-from gitcp.objects import Objects
-from gitcp.repo import Repo
+from gitcp.git.gitdir import packs
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.stress.test_faults import FAULTS
 from tests.support.checkpoints import git
 from tests.support.paths import TOP
@@ -26,8 +26,8 @@ KILLS, PROCESSES, ROUNDS = (10**6, 16, 60) if LONG else (9, 5, 12)
 WRITES = f"""
 import sys
 sys.path.insert(0, {str(TOP)!r})
-from gitcp.repo import Repo
-from gitcp.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.git.objects import Objects
 
 for number in range(int(sys.argv[2])):
     with Objects(Repo.find()) as objects:

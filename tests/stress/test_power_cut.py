@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.gitdir import packs
-from gitcp.repo import Repo
+from gitcp.git.gitdir import packs
+from gitcp.git.repo import Repo
 from tests.support import tracing
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import writing
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import V1, git, keep, session, size_of_objects, tree
 from tests.support.paths import TOP
 
@@ -21,10 +21,10 @@ CLONES, EACH = (8, 25) if LONG else (4, 4)
 CHECKPOINTS, RATIO = (100, 1.4) if LONG else (30, 1.7)
 CLIENT = """
 import sys
-from gitcp.repo import Repo
-from gitcp.store.share import places, sync
-from gitcp.store.v1 import committed_write
-from gitcp.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.checkpoints.share import places, sync
+from gitcp.checkpoints import writing as committed_write
+from gitcp.git.objects import Objects
 
 clone, each = int(sys.argv[1]), int(sys.argv[2])
 repo = Repo.find()
@@ -67,6 +67,6 @@ def test_a_growing_session_costs_close_to_its_size(repo: Path, tmp_path: Path) -
             for _ in range(200 if LONG else 100):
                 f.write(b'{"x":"%s"}\n' % os.urandom(500).hex().encode())
             f.flush()
-            committed_write.write_sessions(r, [(f"{n:012x}", session("s", keep(r, "s", live)))])
+            writing.write_sessions(r, [(f"{n:012x}", session("s", keep(r, "s", live)))])
     git("gc", "-q", "--prune=now")
     assert size_of_objects(r) < RATIO * live.stat().st_size / 2  # hex packs to a half

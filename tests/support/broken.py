@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects, edit_tree, need_commit, write_commit
-from gitcp.repo import Repo
-from gitcp.store import notes, refs
-from gitcp.store.care import table
-from gitcp.store.journal import edits
+from gitcp.checkpoints import notes
+from gitcp.git import refs
+from gitcp.git.objects import Objects, edit_tree, need_commit, write_commit
+from gitcp.git.repo import Repo
+from gitcp.record.journal import edits
+from gitcp.setup.care import table
 from tests.support.checkpoints import V1, blob, forget, git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Finding
+    from gitcp.text.record_types import Finding
 
 Broken = Callable[["Store"], object]
 UNKNOWN = "0123456789ab"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitcp.core.carry import Carried, carry
-from gitcp.core.carry_moves import Source
-from gitcp.core.carry_text import Text
+from gitcp.text.carry.moves import Source
+from gitcp.text.carry.origins import Carried, carry
+from gitcp.text.carry.text import Text
 
 
 def split(text: str) -> list[bytes]:

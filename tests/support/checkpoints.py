@@ -8,15 +8,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from gitcp.repo import Repo
-from gitcp.store import stored_transcripts
-from gitcp.store.share import places
+from gitcp.checkpoints import transcripts
+from gitcp.checkpoints.share import places
+from gitcp.git.repo import Repo
 from tests.support import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.share.places import Place
-    from gitcp.store.v1.committed_write import SessionData
+    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.writing import SessionData
 
 DATA = paths.DATA / "entire"
 V1 = "refs/heads/entire/checkpoints/v1"
@@ -70,17 +70,17 @@ def keep(
     path: Path,
     complete: bool = False,
     check: bool = False,
-) -> stored_transcripts.StoredTranscript:
+) -> transcripts.StoredTranscript:
     """transcript.stored, where there is something to store."""
-    source = stored_transcripts.Source(session_id, str(path), Plain())
-    found = stored_transcripts.store_transcript(repo, source, complete, check)
+    source = transcripts.Source(session_id, str(path), Plain())
+    found = transcripts.store_transcript(repo, source, complete, check)
     assert found is not None
     repo.objects.packs.flush()
     return found
 
 
 def session(
-    session_id: str, stored: stored_transcripts.StoredTranscript | None = None, **metadata: object
+    session_id: str, stored: transcripts.StoredTranscript | None = None, **metadata: object
 ) -> SessionData:
     """What a session says in a checkpoint."""
     defaults = {"strategy": "manual-commit", "branch": "main", "agent": "Claude Code"}

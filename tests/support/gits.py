@@ -9,11 +9,11 @@ from functools import cache
 
 import pytest
 
-from gitcp.core import installation
+from gitcp.setup import hook_texts
 from tests.support.paths import TOP
 
 # What keeps git from running hooks, be they files or configured.
-_OFF = [f"hook.{hook}.enabled=false" for hook in installation.HOOKS]
+_OFF = [f"hook.{hook}.enabled=false" for hook in hook_texts.HOOKS]
 SILENT = tuple(word for key in ("core.hooksPath=/dev/null", *_OFF) for word in ("-c", key))
 BUILT = TOP / "build" / "git" / "bin"  # .ci/get-git makes it
 

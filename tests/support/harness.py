@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gitcp.core import credit, private_files
-from gitcp.registered import find_git_dir
-from gitcp.repo import Repo
-from gitcp.store.journal import edits
+from gitcp.git import private_files
+from gitcp.git.repo import Repo
+from gitcp.record.journal import credit, edits
+from gitcp.record.registered import find_git_dir
 from tests.support import warm
 from tests.support.paths import BIN, ENTRY
 from tests.support.reader import Object, Reader

@@ -6,9 +6,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from gitcp.core import installation
+from gitcp.setup import hook_texts
 
-HOOKS = list(installation.HOOKS)
+HOOKS = list(hook_texts.HOOKS)
 ENTIRE = "#!/bin/sh\n# Entire CLI hooks\nentire hooks git post-commit 2>/dev/null || true\n"
 
 

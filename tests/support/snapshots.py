@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from gitcp.git import decode_name
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.snapshot import own_index
-from gitcp.store.snapshot import scan as snapshot_scan
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot import own_index
+from gitcp.record.snapshot import scan as snapshot_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.snapshot.scan import Scan
+    from gitcp.record.snapshot.scan import Scan
 
 Listing = dict[str, tuple[str, str]]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import writing
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.broken import Store
 from tests.support.checkpoints import V1, forget, git, session, tree
 
@@ -21,7 +21,7 @@ def stored(repo: Path) -> Path:
     here = Repo.find(str(repo))
     with Objects(here):
         for cid in (A, B):
-            committed_write.write_sessions(here, [(cid, session("s"))])
+            writing.write_sessions(here, [(cid, session("s"))])
     return repo
 
 
@@ -72,7 +72,7 @@ def test_a_remote_s_branch_has_what_is_lost_here(stored: Path, tmp_path: Path) -
     before = tree()
     here = Repo.find(str(stored))
     with Objects(here):
-        committed_write.write_sessions(here, [("cc0000000000", session("s"))])
+        writing.write_sessions(here, [("cc0000000000", session("s"))])
     git("fetch", "-q", "origin", f"{V1}:refs/remotes/origin/entire/checkpoints/v1")
     lose(stored, f"{V1}:cc/0000000000")
     mended(stored)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.care import table, upkeep
-from gitcp.store.snapshot import own_index
-from gitcp.store.turn import sessions
+from gitcp.git import refs
+from gitcp.git.repo import Repo
+from gitcp.record.snapshot import own_index
+from gitcp.record.turn import sessions
+from gitcp.setup.care import table, upkeep
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
 from tests.support.harness import World
@@ -23,8 +23,8 @@ from tests.support.sealed import environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.orphan_rules import Ages
-    from gitcp.core.record_types import Finding
+    from gitcp.checkpoints.format.orphan_rules import Ages
+    from gitcp.text.record_types import Finding
 
 DAY = 86400
 ARCHIVE = "refs/gitcp/archive/"

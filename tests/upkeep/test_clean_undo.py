@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import undo
-from gitcp.store.care import upkeep
-from gitcp.store.undo import effects
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.setup.care import upkeep
+from gitcp.steps import effects, undo
 from tests.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 

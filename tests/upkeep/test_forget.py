@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from gitcp.jj import add_workspace
-from gitcp.store.care.forgetting import Choice
+from gitcp.git.jj import add_workspace
+from gitcp.setup.care.forgetting import Choice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes
 from tests.support.terminal import talk
 
 if TYPE_CHECKING:
-    from gitcp.store.v1.checkpoints import SessionEntry
+    from gitcp.checkpoints.stored import SessionEntry
 
 WORD = "xylophone"  # what nobody may read any more
 

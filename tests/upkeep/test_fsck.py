@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.care import repair, stored, table
-from gitcp.store.care.case import BLIND
-from gitcp.store.stored_transcripts import hash_content
+from gitcp.checkpoints.transcripts import hash_content
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.setup.care import repair, stored, table
+from gitcp.setup.care.case import BLIND
 from tests.support.broken import MENDED, STORED, Store, cut, delete, promise
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant

@@ -9,8 +9,8 @@ import tarfile
 from collections.abc import Iterator
 from types import ModuleType
 
-from gitcp.core import private_files
-from gitcp.core.private_files import COMMON, FILES, KINDS, PERSON, STATES, WORKTREE
+from gitcp.git import private_files
+from gitcp.git.private_files import COMMON, FILES, KINDS, PERSON, STATES, WORKTREE
 from tests.frozen.make import FROZEN
 from tests.support.harness import BESIDE, Agent, World, list_unknown
 from tests.support.paths import TOP

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.share import places, sync
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import writing
+from gitcp.checkpoints.share import places, sync
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import git, session
 
 
@@ -29,7 +29,7 @@ def clone(bare: Path, name: str) -> Repo:
 
 def write(repo: Repo, cid: str, sid: str = "s", **metadata: object) -> None:
     with Objects(repo):
-        committed_write.write_sessions(repo, [(cid, session(sid, None, **metadata))])
+        writing.write_sessions(repo, [(cid, session(sid, None, **metadata))])
 
 
 def push(repo: Repo, name: str = "origin", again: bool = True) -> int:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.objects import Objects, edit_tree, need_commit, write_commit
-from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.share import sync
-from gitcp.store.stored_transcripts import store_chunks
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import writing
+from gitcp.checkpoints.share import sync
+from gitcp.checkpoints.transcripts import store_chunks
+from gitcp.git import refs
+from gitcp.git.objects import Objects, edit_tree, need_commit, write_commit
+from gitcp.git.repo import Repo
 from tests.support import warm
 from tests.support.checkpoints import V1, find_place, forget, git, loose, loosened, session
 from tests.support.copies import plant
@@ -63,7 +63,7 @@ def store(here: Repo) -> None:
                     here.objects, b'{"of":"%s %s"}\n' % (cid.encode(), name.encode())
                 )
                 items.append((cid, data))
-            committed_write.write_sessions(here, items)
+            writing.write_sessions(here, items)
         git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {cid}")
 
 
@@ -317,7 +317,7 @@ def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
 ) -> None:
     here = Repo.find()
     with Objects(here):
-        committed_write.write_sessions(here, [("4a4b00000000", session("s-own"))])
+        writing.write_sessions(here, [("4a4b00000000", session("s-own"))])
     status, records, _ = run("check-store", "--json")
     assert {(record["kind"], record["severity"]) for record in records} == {("absent", "note")}
     assert status == 0
@@ -338,7 +338,7 @@ def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(
 ) -> None:
     here = Repo.find()
     with Objects(here):
-        committed_write.write_sessions(here, [("4a4b00000000", session("s-own"))])
+        writing.write_sessions(here, [("4a4b00000000", session("s-own"))])
         sync.push_store(here, find_place(here, "origin"), 30)
     assert git("rev-parse", V1, cwd=stored.worktree) == git("rev-parse", V1)
 
@@ -362,7 +362,7 @@ def test_a_log_reads_metadata_alone_where_one_prompt_made_the_whole_commit(repo:
         data["metadata"]["files"] = {
             path: {"turn_id": "t1", "prompt": "do it"} for path in ("a", "b")
         }
-        committed_write.write_sessions(here, [(SECOND, data)])
+        writing.write_sessions(here, [(SECOND, data)])
     git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {SECOND}")
     before = run("log", "--json", "-1")
     (checkpoint,) = json.loads(json.dumps(before[1]))[0]["checkpoints"]

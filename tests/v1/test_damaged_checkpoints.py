@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core import v1_schema
+from gitcp.checkpoints.format import schema
 from tests.session.subagents import Task
 from tests.support import warm
 from tests.support.copies import plant
@@ -211,7 +211,7 @@ def test_hooks_go_on_with_a_damaged_checkpoint(
 def test_of_lines_only_ranges_of_a_file_are_taken(
     stored: dict[str, object], taken: dict[str, object]
 ) -> None:
-    assert v1_schema.select_conforming(stored, v1_schema.SHAPES["lines"])[0] == taken
+    assert schema.select_conforming(stored, schema.SHAPES["lines"])[0] == taken
 
 
 def test_a_log_of_undo_that_names_another_commit_is_passed_over(damaged: Damaged) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.store.share.places import is_url
+from gitcp.checkpoints.share.places import is_url
 
 
 @pytest.mark.parametrize(

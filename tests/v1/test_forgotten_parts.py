@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import console
-from gitcp.core.formats import build_checkpoint_ref
+from gitcp.checkpoints import conversion, merging, stored, writing
+from gitcp.checkpoints.share import places, sync
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.care import forgetting
-from gitcp.store.share import places, sync
-from gitcp.store.v1 import checkpoints, committed_write, conversion, merging
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.setup.care import forgetting
+from gitcp.text import console
+from gitcp.text.shapes import build_checkpoint_ref
 from tests.support.checkpoints import V1, blob, find_place, git, session, tree
 from tests.v1.conftest import clone, write
 
@@ -26,7 +26,7 @@ def write_tasks(repo: Repo, sid: str) -> None:
     data = session(sid, None, files_touched=[f"{sid}.py"], tasks=[f"t-{sid}"])
     data["tasks"] = {f"t-{sid}/agent-1.jsonl": b"words\n"}
     with Objects(repo):
-        committed_write.write_sessions(repo, [(A, data)])
+        writing.write_sessions(repo, [(A, data)])
 
 
 def forget(repo: Repo, sid: str) -> None:
@@ -77,7 +77,7 @@ def test_a_tombstone_names_the_subagents_that_only_another_clone_knew(
     data = session("s1", None, tasks=["t-s1", "late"])
     data["tasks"] = {"late/agent-1.jsonl": b"words\n"}
     with Objects(yours):
-        committed_write.write_sessions(yours, [(A, data)])
+        writing.write_sessions(yours, [(A, data)])
         sync.push_store(yours, find_place(yours, "origin"), 30)
     fetch(mine)
     assert not [path for path in tree(V1, mine.worktree) if "late" in path]
@@ -126,7 +126,7 @@ def test_what_was_forgotten_is_not_written_again(bare: Path, repo: Path) -> None
     assert git("rev-parse", V1, cwd=here.worktree) == tip
     write(here, A, "s2")
     with Objects(here):
-        assert checkpoints.list_session_ids(here, A) == ["s1", "s2"]
+        assert stored.list_session_ids(here, A) == ["s1", "s2"]
     assert "words" not in blob(f"{V1}:{AT}/0/metadata.json", here.worktree).decode()
 
 
@@ -161,7 +161,7 @@ def test_a_branch_forgets_what_the_ref_of_a_checkpoint_has_forgotten(
     assert git("reflog", V1, cwd=mine.worktree) == ""
     fetch(mine)
     with Objects(mine):
-        assert checkpoints.list_session_ids(mine, A) == ["s1", "s2"]
+        assert stored.list_session_ids(mine, A) == ["s1", "s2"]
 
 
 @pytest.mark.parametrize("again", [True, False])

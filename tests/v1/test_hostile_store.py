@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import console
-from gitcp.core import v1_format
-from gitcp.objects import TREE, Objects, edit_tree, need_commit, write_commit, write_tree
-from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.share import sync
-from gitcp.store.v1 import checkpoints, committed_write, merging
+from gitcp.checkpoints import format, merging, stored, writing
+from gitcp.checkpoints.share import sync
+from gitcp.git import refs
+from gitcp.git.objects import TREE, Objects, edit_tree, need_commit, write_commit, write_tree
+from gitcp.git.repo import Repo
+from gitcp.text import console
 from tests.support.checkpoints import V1, blob, find_place, git, session, tree
 from tests.support.paths import TOP
 
@@ -55,14 +54,14 @@ def theirs(here: Repo, files: dict[str, bytes], more: TREES | None = None) -> No
 
 def write(here: Repo, cid: str = CID, sid: str = "mine") -> None:
     with Objects(here):
-        committed_write.write_sessions(here, [(cid, session(sid))])
+        writing.write_sessions(here, [(cid, session(sid))])
 
 
 def push(here: Repo) -> set[str]:
     """Push; the sessions that the remote's checkpoint CID has then."""
     with Objects(here):
         sync.push_store(here, find_place(here, "origin"), 60)
-        sessions = checkpoints.list_session_ids(here, CID)
+        sessions = stored.list_session_ids(here, CID)
     return set(sessions)
 
 
@@ -153,7 +152,7 @@ def test_a_tree_that_pretends_to_endless_files_ends(here: Repo, at: str) -> None
         united = merging.Union(here.objects).unite_stores(one, two)
         commit = write_commit(here, united, [tip["oid"]], "Checkpoint: x")
         refs.update_refs(here, [(V1, commit, tip["oid"])], "test")
-        assert "mine" in checkpoints.list_session_ids(here, CID)
+        assert "mine" in stored.list_session_ids(here, CID)
     for name, *given in (["read-checkpoint", CID], ["show", CID], ["list-checkpoints"], ["fsck"]):
         argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *given]
         done = subprocess.run(argv, capture_output=True, text=True)
@@ -172,11 +171,11 @@ def test_directories_nested_without_end_do_not_stop_a_push(here: Repo) -> None:
 
 @pytest.mark.parametrize("data", [b'{"a":' * 990 + b"1" + b"}" * 990, b"[" * 10**6])
 def test_json_nested_deeper_than_any_program_does_it_is_no_json(data: bytes) -> None:
-    assert v1_format.parse_json(b'{"x": %s}' % data) is None
+    assert format.parse_json(b'{"x": %s}' % data) is None
 
 
 def test_brackets_in_a_text_are_no_nesting() -> None:
-    assert v1_format.parse_json(json.dumps({"x": '{["\\' * 999}).encode())
+    assert format.parse_json(json.dumps({"x": '{["\\' * 999}).encode())
 
 
 def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
@@ -193,7 +192,7 @@ def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
 def test_at_a_terminal_records_hold_nothing_it_would_obey(here: Repo) -> None:
     branch = "a\u202eb\x9bc\x7f\U000e0001 é 👩\u200d💻"
     with Objects(here):
-        committed_write.write_sessions(here, [(CID, session("s", branch=branch))])
+        writing.write_sessions(here, [(CID, session("s", branch=branch))])
     argv = [sys.executable, str(TOP / "bin" / "gitcp-list-checkpoints")]
     master, slave = os.openpty()
     subprocess.run(argv, stdout=slave, check=True)

@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import files
-from gitcp.core import transcripts
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import stored_transcripts
-from gitcp.store.stored_transcripts import Source
+from gitcp.agents import transcripts
+from gitcp.checkpoints import transcripts as stored_transcripts
+from gitcp.checkpoints.transcripts import Source
+from gitcp.git import files
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import Plain, keep, line
 from tests.support.harness import World
 from tests.support.paths import TOP
 
 MEASURE = """
 import sys
-from gitcp import files
-from gitcp.repo import Repo
-from gitcp.objects import Objects
-from gitcp.store import redaction
-from gitcp.store import stored_transcripts
+from gitcp.git import files
+from gitcp.git.repo import Repo
+from gitcp.git.objects import Objects
+from gitcp.checkpoints import redactor as redaction
+from gitcp.checkpoints import transcripts as stored_transcripts
 repo = Repo.find()
 with Objects(repo):
     source = stored_transcripts.Source("s", sys.argv[1], redaction.get_redactor(repo))

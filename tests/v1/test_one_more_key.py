@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import checkpoint_keys
-from gitcp.core.redact import json_values
+from gitcp.checkpoints.format import keys
+from gitcp.checkpoints.redact import json_values
 from tests.support import paths
 from tests.support.replay import initial
 from tests.support.sealed import SEALED
@@ -70,7 +70,7 @@ class Copy:
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
     changes = {"OWN = (\n": f"OWN = ({ROWS}", '    Key("turn_id"': f'{PLACED}    Key("turn_id"'}
-    return Copy(tmp_path, "gitcp/core/checkpoint_keys.py", changes)
+    return Copy(tmp_path, "gitcp/checkpoints/format/keys.py", changes)
 
 
 def test_a_key_more_goes_through_writing_reading_merging_and_forgetting(copy: Copy) -> None:
@@ -115,9 +115,9 @@ def test_a_key_more_is_in_the_schema_and_the_manual(copy: Copy) -> None:
 
 MADE = {"type": "array", "items": {"type": "string"}, "description": "what is made up"}
 DECLARATIONS = {
-    "tool": ("gitcp/core/record_types.py", "    kind: str  #", "made_key: NotRequired[list[str]]"),
-    "point": ("gitcp/core/back.py", "        message: str", "made_key: list[str]"),
-    "overlap": ("gitcp/store/commits/stage.py", "        first: int", "made_key: list[str]"),
+    "tool": ("gitcp/text/record_types.py", "    kind: str  #", "made_key: NotRequired[list[str]]"),
+    "point": ("gitcp/steps/back/plan.py", "        message: str", "made_key: list[str]"),
+    "overlap": ("gitcp/steps/commits/stage.py", "        first: int", "made_key: list[str]"),
 }
 
 
@@ -149,6 +149,6 @@ def test_a_key_more_of_a_printed_record_is_in_the_manual(tmp_path: Path) -> None
 
 
 def test_the_redactor_knows_each_key_whose_values_are_no_secret() -> None:
-    rows = (*checkpoint_keys.ORIGINAL, *checkpoint_keys.OWN)
+    rows = (*keys.ORIGINAL, *keys.OWN)
     known = {row.name for row in rows if json_values._OWN.match(f'"{row.name}"'.encode())}
-    assert known == {*checkpoint_keys.list_keys("plain")}
+    assert known == {*keys.list_keys("plain")}

@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 
 from gitcp import git as git_module
-from gitcp.core.redact import Redactor
+from gitcp.checkpoints import redactor
+from gitcp.checkpoints.redact import Redactor
+from gitcp.checkpoints.share import remote as share_remote
+from gitcp.checkpoints.share import sync
 from gitcp.errors import Error
-from gitcp.objects import Objects, edit_tree, write_commit
-from gitcp.repo import Repo
-from gitcp.store import redaction, refs
-from gitcp.store.share import remote as share_remote
-from gitcp.store.share import sync
+from gitcp.git import refs
+from gitcp.git.objects import Objects, edit_tree, write_commit
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import V1, find_place, git
 from tests.support.warm import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.redact.json_values import Secret
+    from gitcp.checkpoints.redact.json_values import Secret
 
 TOKEN = "ghp_" + "a1B2" * 9
 LINE = '{"type":"user","uuid":"%s","message":{"role":"user","content":"%s"}}\n'
@@ -132,7 +133,7 @@ def test_what_other_rules_let_pass_is_searched_again(
     store(here, "aa/0000000000/0/prompt.txt", f"use {TOKEN}\n")
     push(Repo.find())
     git("config", "--unset", "gitcp.redact-allow")
-    monkeypatch.setattr(redaction, "_REDACTORS", {})  # another process
+    monkeypatch.setattr(redactor, "_REDACTORS", {})  # another process
     with pytest.raises(Error, match="not pushed"):
         push(Repo.find(), second(tmp_path))
     assert not sent(tmp_path, "second.git")
@@ -243,7 +244,7 @@ def test_a_finding_holds_back_its_own_checkpoint_alone(here: Repo, tmp_path: Pat
     assert "ab/0000000000" not in objects
     git("config", "gitcp.redact-allow", "ghp_")
     allowing = Repo.find()
-    redaction._REDACTORS.clear()
+    redactor._REDACTORS.clear()
     push(allowing)
     assert ids_there(tmp_path) == ["aa", "ab", "ac", "ad"]
     assert git("rev-parse", V1, cwd=tmp_path / "bare.git") == git("rev-parse", V1)

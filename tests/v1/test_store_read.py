@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.checkpoints import listing, writing
+from gitcp.checkpoints import stored as checkpoints
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import V1, blob, git, session, tree, unbundle
 from tests.support.paths import DATA
 
@@ -84,7 +85,7 @@ def test_steps_count_is_the_checkpoints_count(sample: Repo) -> None:
 
 
 def test_a_listing_has_every_checkpoint_once_in_order(sample: Repo) -> None:
-    records = [checkpoint_list.build_record(c) for c in checkpoint_list.list_checkpoints(sample)]
+    records = [listing.build_record(c) for c in listing.list_checkpoints(sample)]
     assert [r["checkpoint_id"] for r in records] == sorted(SAMPLE)
     assert all(r["sessions"] and r["created_at"] for r in records)
 
@@ -93,8 +94,8 @@ def test_a_listing_has_every_checkpoint_once_in_order(sample: Repo) -> None:
 def test_without_a_local_branch_the_remotes_is_read(tmp_path: Path, layout: str) -> None:
     repo = unbundle("v1-four", tmp_path / "r", f"refs/heads/*:{layout}/*")
     with Objects(repo):
-        assert len(list(checkpoint_list.list_checkpoints(repo))) == 5
-        assert checkpoint_list.resolve_id(repo, "d59") == "d59fd7b6fd9a"
+        assert len(list(listing.list_checkpoints(repo))) == 5
+        assert listing.resolve_id(repo, "d59") == "d59fd7b6fd9a"
         found = checkpoints.read_checkpoint(repo, "d59fd7b6fd9a")
     assert found["ref"] == f"{layout}/entire/checkpoints/v1"
     assert [s["session_id"][6:8] for s in found["sessions"]] == ["d0", "d1", "d2"]
@@ -115,11 +116,11 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
     found, contents = read(Repo.find(), "aabbccddeeff")
     assert [s["session_id"] for s in found["sessions"]] == ["new", "old"]
     assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n"]
-    assert len(list(checkpoint_list.list_checkpoints(Repo.find()))) == 1
+    assert len(list(listing.list_checkpoints(Repo.find()))) == 1
     git("config", "gitcp.store", "refs")
     r = Repo.find()
     with Objects(r):  # written again, it has today's layout
-        committed_write.write_sessions(r, [("aabbccddeeff", session("third"))])
+        writing.write_sessions(r, [("aabbccddeeff", session("third"))])
     found, contents = read(r, "aabbccddeeff")
     assert [s["session_id"] for s in found["sessions"]] == ["new", "old", "third"]
     assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n", b""]
@@ -139,7 +140,7 @@ def test_a_prefix_names_one_checkpoint_or_the_candidates(
     sample: Repo, prefix: str, says: str
 ) -> None:
     with Objects(sample), pytest.raises(Error) as e:
-        checkpoint_list.resolve_id(sample, prefix)
+        listing.resolve_id(sample, prefix)
     assert str(e.value) == says
 
 
@@ -165,12 +166,12 @@ def test_tasks_of_a_checkpoint_are_named(tmp_path: Path) -> None:
 def test_commits_are_found_on_every_branch_and_back(tmp_path: Path) -> None:
     repo = unbundle("v1-four", tmp_path / "r")
     with Objects(repo):
-        ids = [c["checkpoint_id"] for c in checkpoint_list.list_checkpoints(repo)]
-        found = checkpoint_list.find_carriers(repo, [*ids, "000000000000"])
+        ids = [c["checkpoint_id"] for c in listing.list_checkpoints(repo)]
+        found = listing.find_carriers(repo, [*ids, "000000000000"])
         assert found.pop("000000000000") == []
         for cid, commits in found.items():
             assert len(commits) == 1
-            assert checkpoint_list.list_ids(repo, commits[0]) == [cid]
+            assert listing.list_ids(repo, commits[0]) == [cid]
 
 
 def test_of_a_session_that_is_there_twice_the_later_is_meant(sample: Repo) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.checkpoints.share import sync
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.share import sync
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import V1, find_place, git, tree
 from tests.support.paths import TOP
 from tests.v1.conftest import clone, push, write

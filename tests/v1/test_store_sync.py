@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitcp.core.formats import build_checkpoint_ref
-from gitcp.objects import Objects
-from gitcp.store import notes
-from gitcp.store.share import sync
-from gitcp.store.v1 import checkpoint_list, checkpoints, conversion
+from gitcp.checkpoints import conversion, listing, notes, stored
+from gitcp.checkpoints.share import sync
+from gitcp.git.objects import Objects
+from gitcp.text.shapes import build_checkpoint_ref
 from tests.support.checkpoints import V1, find_place, git, tree
 from tests.v1.conftest import clone, push, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.repo import Repo
+    from gitcp.git.repo import Repo
 
 A, B = "aa0000000000", "ab0000000000"
 NOTES = "refs/notes/gitcp"
@@ -103,7 +102,7 @@ def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:
     fetch(a)
     with Objects(a):
         assert notes.parse_note(notes.read_note(a.objects, head) or b"") == [A, B]
-        assert checkpoint_list.find_carriers(a, [A, B]) == {A: [head], B: [head]}
+        assert listing.find_carriers(a, [A, B]) == {A: [head], B: [head]}
     shown = git("log", "-1", "--format=%N", "--notes=gitcp", cwd=a.top)
     assert shown == f"Entire-Checkpoint: {A}\nEntire-Checkpoint: {B}"
 
@@ -147,4 +146,4 @@ def test_what_a_clone_adds_to_the_branch_reaches_the_ref_that_another_has_made(b
     tips = {git("rev-parse", build_checkpoint_ref(A), cwd=repo.worktree) for repo in (mine, yours)}
     assert len(tips) == 1
     with Objects(yours):
-        assert sorted(checkpoints.list_session_ids(yours, A)) == ["late", "s"]
+        assert sorted(stored.list_session_ids(yours, A)) == ["late", "s"]

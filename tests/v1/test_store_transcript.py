@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitcp.agents.claude_code import CLIENT
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store import stored_transcripts
-from gitcp.store.stored_transcripts import Source
-from gitcp.store.v1 import committed_write
+from gitcp.checkpoints import transcripts, writing
+from gitcp.checkpoints.transcripts import Source
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import Plain, blob, git, keep, line, session
 
 
@@ -32,7 +31,7 @@ class Counting(Plain):
     redact_jsonl = redact_document = redact_text = line
 
 
-def joined(stored: stored_transcripts.StoredTranscript) -> bytes:
+def joined(stored: transcripts.StoredTranscript) -> bytes:
     return b"\n".join([blob(oid) for oid in stored.chunks])
 
 
@@ -44,10 +43,10 @@ def test_a_growing_transcript_is_redacted_and_stored_once(repo: Path, tmp_path: 
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 1500, 20))
     with Objects(r):
-        first = stored_transcripts.store_transcript(r, Source("s", str(live), red))
+        first = transcripts.store_transcript(r, Source("s", str(live), red))
         live.write_bytes(live.read_bytes() + lines(1500, 1520, 20))
     with Objects(r):
-        second = stored_transcripts.store_transcript(r, Source("s", str(live), red))
+        second = transcripts.store_transcript(r, Source("s", str(live), red))
     assert first and second
     assert len(first.chunks) > 3
     assert second.chunks[: len(first.chunks) - 1] == first.chunks[:-1]
@@ -61,7 +60,7 @@ def test_nothing_new_is_not_read_again(repo: Path, tmp_path: Path) -> None:
     live.write_bytes(lines(0, 9))
     with Objects(r):
         for _ in range(3):
-            assert stored_transcripts.store_transcript(r, Source("s", str(live), red))
+            assert transcripts.store_transcript(r, Source("s", str(live), red))
     assert len(red.given) == 1
 
 
@@ -72,7 +71,7 @@ def test_an_unfinished_line_waits_until_it_is_whole(repo: Path, tmp_path: Path) 
         assert joined(keep(r, "s", live)) == lines(0, 3)
         as_it_is = keep(r, "s", live, complete=True)
         assert joined(as_it_is) == lines(0, 3) + b'{"half": "REDACTED'
-        assert as_it_is.content_hash == stored_transcripts.hash_content(joined(as_it_is))
+        assert as_it_is.content_hash == transcripts.hash_content(joined(as_it_is))
         live.write_bytes(lines(0, 3) + b'{"half": "hunter2"}\n' + lines(4, 5))
         finished = joined(keep(r, "s", live))
     assert finished == lines(0, 3) + b'{"half": "REDACTED"}\n' + lines(4, 5)
@@ -105,10 +104,10 @@ def test_a_copy_of_the_same_transcript_is_the_same_transcript(repo: Path, tmp_pa
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 5))
     with Objects(r):
-        assert stored_transcripts.store_transcript(r, Source("s", str(live), red))
+        assert transcripts.store_transcript(r, Source("s", str(live), red))
         moved = tmp_path / "resumed.jsonl"
         moved.write_bytes(lines(0, 5) + lines(5, 6))
-        found = stored_transcripts.store_transcript(r, Source("s", str(moved), red))
+        found = transcripts.store_transcript(r, Source("s", str(moved), red))
     assert found and joined(found) == lines(0, 6)
     assert red.given == [len(lines(0, 5)), len(lines(5, 6))]
 
@@ -157,7 +156,7 @@ def test_chunks_whose_pack_a_killed_process_left_unfinished_are_written_again(
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 1500, 20))
     with Objects(r):
-        assert stored_transcripts.store_transcript(r, Source("s", str(live), Plain()))
+        assert transcripts.store_transcript(r, Source("s", str(live), Plain()))
         r.objects.packs.abandon()
     with Objects(r):
         assert joined(keep(r, "s", live)) == live.read_bytes()
@@ -171,7 +170,7 @@ def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) 
     git("prune", "--expire=now")
     with Objects(r):
         assert joined(keep(r, "s", live)) == live.read_bytes()
-        committed_write.write_sessions(r, [("a1b2c3d4e5f6", session("s", keep(r, "s", live)))])
+        writing.write_sessions(r, [("a1b2c3d4e5f6", session("s", keep(r, "s", live)))])
     git("gc", "-q", "--prune=now")
     with Objects(r):
         assert joined(keep(r, "s", live)) == live.read_bytes()
@@ -182,7 +181,7 @@ def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) 
 def test_without_a_transcript_there_is_nothing(repo: Path, path: str | None) -> None:
     r = Repo.find()
     with Objects(r):
-        assert stored_transcripts.store_transcript(r, Source("s", path, Plain())) is None
+        assert transcripts.store_transcript(r, Source("s", path, Plain())) is None
 
 
 def test_a_transcript_that_is_gone_is_still_stored(repo: Path, tmp_path: Path) -> None:
@@ -216,9 +215,7 @@ def test_a_scan_goes_on_from_where_the_last_one_ended(repo: Path, tmp_path: Path
 
     def scan() -> tuple[int, list[str]]:
         with Objects(r):
-            found = stored_transcripts.store_transcript(
-                r, Source("s", str(live), Plain(), CLIENT.scan)
-            )
+            found = transcripts.store_transcript(r, Source("s", str(live), Plain(), CLIENT.scan))
         assert found
         return found.items, found.scan["prompts"]
 
@@ -243,4 +240,4 @@ def test_a_prompt_is_listed_unless_an_earlier_one_begins_with_it(
     for prompt in turns:
         if prompt and not any(earlier.startswith(prompt) for earlier in expected):
             expected.append(prompt)
-    assert stored_transcripts.list_prompts(state, stored) == expected  # type: ignore[arg-type]
+    assert transcripts.list_prompts(state, stored) == expected  # type: ignore[arg-type]

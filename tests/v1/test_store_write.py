@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints import writing
 from gitcp.errors import Error
-from gitcp.objects import Objects
-from gitcp.repo import Repo
-from gitcp.store.v1 import checkpoints, committed_write
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from tests.support.checkpoints import V1, blob, git, keep, line, session, tree, unbundle
 from tests.support.paths import TOP
 
@@ -34,7 +35,7 @@ def test_a_checkpoint_has_the_layout_of_the_original(repo: Path, live: Path) -> 
         data = session("s1", stored, files_touched=["b", "a"], created_at="2026-01-01T00:00:00Z")
         data["ephemeral_branch"] = "entire/1234567-e3b0c4"
         data["tasks"] = {"toolu_1/checkpoint.json": b"{}"}
-        tip = committed_write.write_sessions(r, [(A, data)])[V1]
+        tip = writing.write_sessions(r, [(A, data)])[V1]
     assert git("rev-parse", V1) == tip
     at = "a1/b2c3d4e5f6"
     assert sorted(tree()) == [
@@ -66,7 +67,7 @@ def test_a_checkpoint_has_the_layout_of_the_original(repo: Path, live: Path) -> 
 def test_no_secret_reaches_the_object_database(repo: Path, live: Path) -> None:
     r = Repo.find()
     with Objects(r):
-        committed_write.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
+        writing.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
     every = git("cat-file", "--batch-all-objects", "--batch")
     assert "REDACTED" in every
     assert "hunter2" not in every
@@ -76,7 +77,7 @@ def test_several_sessions_and_checkpoints_are_one_commit(repo: Path) -> None:
     r = Repo.find()
     with Objects(r):
         items = [(A, session("s1")), (A, session("s2")), (B, session("s2"))]
-        committed_write.write_sessions(r, items)
+        writing.write_sessions(r, items)
     assert git("rev-list", "--count", V1) == "1"
     message = git("log", "-1", "--format=%B", V1)
     assert message.startswith(f"Checkpoint: {A}\n\nCheckpoint: {B}\n\n")
@@ -92,7 +93,7 @@ def test_the_same_session_keeps_its_index_and_a_new_one_takes_the_next(repo: Pat
     r = Repo.find()
     with Objects(r):
         for sid in ("s1", "s2", "s1", "s3", "s2"):
-            committed_write.write_sessions(r, [(A, session(sid, turn_id=sid * 2))])
+            writing.write_sessions(r, [(A, session(sid, turn_id=sid * 2))])
         found = checkpoints.read_checkpoint(r, A)
     assert [(s["directory"], s["session_id"]) for s in found["sessions"]] == [
         ("0", "s1"),
@@ -104,12 +105,12 @@ def test_the_same_session_keeps_its_index_and_a_new_one_takes_the_next(repo: Pat
 def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live: Path) -> None:
     r = Repo.find()
     with Objects(r):
-        committed_write.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
+        writing.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
         before = checkpoints.read_session(r.objects, checkpoints.read_checkpoint(r, A), 0)
         live.write_bytes(live.read_bytes() + line(99))
         stored = keep(r, "s1", live)
         subject = f"Finalize transcript for Checkpoint: {A}"
-        committed_write.write_sessions(
+        writing.write_sessions(
             r, [(A, {"session_id": "s1", "transcript": stored})], subject=subject
         )
         after = checkpoints.read_session(r.objects, checkpoints.read_checkpoint(r, A), 0)
@@ -123,14 +124,14 @@ def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live:
 def test_a_write_that_changes_nothing_makes_no_commit(repo: Path) -> None:
     r = Repo.find()
     with Objects(r):
-        tips = {committed_write.write_sessions(r, [(A, session("s1"))])[V1] for _ in range(3)}
+        tips = {writing.write_sessions(r, [(A, session("s1"))])[V1] for _ in range(3)}
     assert len(tips) == 1
 
 
 def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     with Objects(r):
-        committed_write.write_sessions(r, [("bde5096363d6", session("new"))])
+        writing.write_sessions(r, [("bde5096363d6", session("new"))])
         found = checkpoints.read_checkpoint(r, "bde5096363d6")
     assert found["summary"]["migration_source_commit"].startswith("363954ea")
     assert any("agents" in s["metadata"] for s in found["sessions"])
@@ -145,9 +146,7 @@ def test_closing_a_gap_leaves_no_directory_behind(tmp_path: Path) -> None:
     with Objects(r):
         before = checkpoints.read_checkpoint(r, "ec38b74f08e3")["sessions"]
         last = before[-1]["session_id"]
-        committed_write.write_sessions(
-            r, [("ec38b74f08e3", {"session_id": last, "metadata": {"x": 1}})]
-        )
+        writing.write_sessions(r, [("ec38b74f08e3", {"session_id": last, "metadata": {"x": 1}})])
         after = checkpoints.read_checkpoint(r, "ec38b74f08e3")["sessions"]
     assert [s["directory"] for s in before] == ["0", "2", "3"]
     assert [s["directory"] for s in after] == ["0", "1", "2"]
@@ -158,7 +157,7 @@ def test_all_other_checkpoints_stay_as_they_are(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     before = tree(cwd=r.top)
     with Objects(r):
-        committed_write.write_sessions(r, [(A, session("s1"))])
+        writing.write_sessions(r, [(A, session("s1"))])
     after = tree(cwd=r.top)
     assert {p: o for p, o in after.items() if not p.startswith("a1/")} == before
 
@@ -166,7 +165,7 @@ def test_all_other_checkpoints_stay_as_they_are(tmp_path: Path) -> None:
 def test_the_branch_goes_on_from_a_remotes(tmp_path: Path) -> None:
     r = unbundle("v1-four", tmp_path / "r", "refs/heads/*:refs/remotes/origin/*")
     with Objects(r):
-        committed_write.write_sessions(r, [(A, session("s1"))])
+        writing.write_sessions(r, [(A, session("s1"))])
     remote = git("rev-parse", "refs/remotes/origin/entire/checkpoints/v1", cwd=r.top)
     assert git("rev-parse", f"{V1}^", cwd=r.top) == remote
 
@@ -177,7 +176,7 @@ def test_the_markers_stand_before_the_branch_moves(repo: Path) -> None:
     if os.access(repo / ".git/refs/heads", os.W_OK):
         git("update-ref", "refs/heads/entire", "HEAD")  # a branch in the way does it for root
     with Objects(r), pytest.raises(Error):
-        committed_write.write_sessions(r, [(A, session("s1"))])
+        writing.write_sessions(r, [(A, session("s1"))])
     assert (repo / ".git/gitcp/unpushed").exists()
     assert (repo / ".git/gitcp/linked").exists()
 
@@ -195,7 +194,7 @@ def test_the_markers_stand_before_the_branch_moves(repo: Path) -> None:
 def test_names_that_are_not_safe_write_nothing(repo: Path, cid: str, sid: str, task: str) -> None:
     r = Repo.find()
     with Objects(r), pytest.raises(Error):
-        committed_write.write_sessions(r, [(cid, {"session_id": sid, "tasks": {task: b""}})])
+        writing.write_sessions(r, [(cid, {"session_id": sid, "tasks": {task: b""}})])
     assert git("for-each-ref", "refs/heads/entire") == ""
 
 
@@ -203,16 +202,16 @@ def test_a_sha256_repository_holds_checkpoints(tmp_path: Path, live: Path) -> No
     git("init", "-q", "--object-format=sha256", str(tmp_path / "r"))
     r = Repo.find(str(tmp_path / "r"))
     with Objects(r):
-        committed_write.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
-        committed_write.write_sessions(r, [(A, session("s2"))])
+        writing.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
+        writing.write_sessions(r, [(A, session("s2"))])
         assert len(checkpoints.read_checkpoint(r, A)["sessions"]) == 2
     assert git("fsck", "--strict", "--no-dangling", cwd=r.top) == ""
 
 
 def test_writers_at_the_same_time_lose_nothing(repo: Path) -> None:
     code = (
-        "import sys; from gitcp.repo import Repo; from gitcp.objects import Objects\n"
-        "from gitcp.store.v1 import committed_write; r = Repo.find()\n"
+        "import sys; from gitcp.git.repo import Repo; from gitcp.git.objects import Objects\n"
+        "from gitcp.checkpoints import writing as committed_write; r = Repo.find()\n"
         "with Objects(r):\n"
         "    for n in range(5):\n"
         "        cid = '%012x' % (int(sys.argv[1]) * 16 + n)\n"

@@ -7,13 +7,13 @@ import os
 
 from gitcp.agents.aider import history
 from gitcp.agents.other import Other
-from gitcp.core import json
+from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event
+    from gitcp.text.record_types import Event
 
 _HISTORY = ".aider.chat.history.md"
 

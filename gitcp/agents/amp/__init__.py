@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Tool
+    from gitcp.text.record_types import Tool
 
 
 class Amp(agents.Client):

@@ -8,7 +8,7 @@ its transcript is not read.
 from __future__ import annotations
 
 from gitcp import agents
-from gitcp.core import json
+from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

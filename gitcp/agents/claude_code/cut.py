@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 
+from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
-from gitcp.core import transcripts
-from gitcp.core.transcript_facts import extract_prompt
-from gitcp.core.transcripts import ensure_object, list_objects
+from gitcp.agents.transcripts.transcript_facts import extract_prompt
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcripts import Prompt
+    from gitcp.agents.transcripts import Prompt
 
     Line = tuple[bytes, dict[str, Any]]
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcripts
-from gitcp.core.transcripts import ensure_object, list_blocks, list_objects
+from gitcp.agents import transcripts
+from gitcp.agents.transcripts import list_blocks
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan, Usage
+    from gitcp.text.record_types import Scan, Usage
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit", "mcp__acp__Write", "mcp__acp__Edit")
 TASKS = ("Task", "Agent")
@@ -120,7 +121,7 @@ class Scanner:
             self.add_prompt(prompt if isinstance(prompt, str) else "")
 
     def add_prompt(self, text: str) -> None:
-        from gitcp.core import prompt_text
+        from gitcp.text import prompt_text
 
         text = prompt_text.clean_prompt(text)
         if not text or prompt_text.is_notification(text):

@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 
 from gitcp import agents
-from gitcp.core import formats
-from gitcp.core.transcripts import list_objects, load_entry
+from gitcp.agents.transcripts import load_entry
+from gitcp.text import shapes
+from gitcp.text.json import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.record_types import Tool
+    from gitcp.text.record_types import Tool
 
 
 class Cline(agents.Client):
@@ -60,7 +61,7 @@ class Cline(agents.Client):
         if event is None or (parent is not None and event in ("turn-start", "turn-end")):
             return "", fields
         context = agents.get_object(fields, "sessionContext")
-        session_id = formats.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
+        session_id = shapes.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
         path = os.path.join(os.path.expanduser("~"), self.TRANSCRIPTS, session_id, session_id)
         adapted = {
             "session_id": session_id,

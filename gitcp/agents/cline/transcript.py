@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcript_facts, transcripts
-from gitcp.core.transcripts import list_objects
+from gitcp.agents import transcripts
+from gitcp.agents.transcripts import transcript_facts
+from gitcp.text.json import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
 _CREATED = "File created successfully at:"
@@ -28,7 +29,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a message (gitcp.core.transcripts)."""
+    """The facts of a message (gitcp.agents.transcripts)."""
     if isinstance(entry.get("ts"), int):
         yield "time", str(entry["ts"])
     for kind, *fact in transcript_facts.list_block_facts(entry.get("role"), entry.get("content")):

@@ -6,15 +6,15 @@ import os
 
 from gitcp import agents
 from gitcp.agents import resolve_path
-from gitcp.core import agent_words, formats
-from gitcp.core.transcripts import load_entry
+from gitcp.agents.transcripts import agent_words, load_entry
+from gitcp.text import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.record_types import Tool
+    from gitcp.text.record_types import Tool
 
 
 class Codex(agents.Client):
@@ -88,7 +88,7 @@ class Codex(agents.Client):
             tool["description"] = agents.get_words(arguments, "message")
             agent = (load_entry(response) or {}).get("agent_id")
             if agent is not None:
-                tool["agent_id"] = formats.check_component(agent, "agent_id")
+                tool["agent_id"] = shapes.check_component(agent, "agent_id")
         return tool
 
     def name_transcript(self, session_id: str, time: str) -> str:

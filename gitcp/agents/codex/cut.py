@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from gitcp.core import transcripts
-from gitcp.core.transcript_facts import extract_prompt
-from gitcp.core.transcripts import ensure_object
+from gitcp.agents import transcripts
+from gitcp.agents.transcripts.transcript_facts import extract_prompt
+from gitcp.text.json import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcripts import Prompt
+    from gitcp.agents.transcripts import Prompt
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")

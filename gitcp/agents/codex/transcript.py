@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.core import agent_words, transcript_facts, transcripts
+from gitcp.agents import transcripts
+from gitcp.agents.transcripts import agent_words, transcript_facts
+from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
+    from gitcp.text.record_types import Scan
 
 _CHANGES = ("FileChange", "patch_apply_end")  # the kinds of a change of files
 _PATCHED = "Success. Updated the following files"
@@ -38,12 +40,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
     The client's events are exact.  Older clients have only the outcome of a patch.
     """
-    payload = transcripts.ensure_object(entry.get("payload"))
-    item = transcripts.ensure_object(payload.get("item")) or payload
+    payload = json.ensure_object(entry.get("payload"))
+    item = json.ensure_object(payload.get("item")) or payload
     key, kind = str(item.get("call_id") or item.get("id")), item.get("type")
     if kind in _CHANGES and item.get("status") != "inProgress":
         done = _is_done(item)
-        by_path = transcripts.ensure_object(item.get("changes")).items() if done else ()
+        by_path = json.ensure_object(item.get("changes")).items() if done else ()
         changes = [pair for path, change in by_path for pair in _list_changes(path, change)]
         yield key, {"failed": not done, "changes": changes}
     elif kind == "CommandExecution" and item.get("status") != "inProgress":
@@ -59,9 +61,9 @@ def _is_done(item: dict[str, Any]) -> bool:
 
 def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """The change of a path; none if it was moved."""
-    fields = transcripts.ensure_object(change)
+    fields = json.ensure_object(change)
     kind = str(fields.get("type") or next(iter(fields), ""))
-    fields = transcripts.ensure_object(fields.get(kind)) or fields
+    fields = json.ensure_object(fields.get(kind)) or fields
     if kind == "add" and isinstance(fields.get("content"), str):
         yield path, {"content": fields["content"], "created": True}
     elif kind == "delete":
@@ -90,8 +92,8 @@ class Scanner(transcript_facts.Scanner):
         return bool(self.pending and is_result) or any(kind in head for kind in _KINDS)
 
     def read_entry(self, entry: dict[str, Any]) -> None:
-        payload = transcripts.ensure_object(entry.get("payload"))
-        item = transcripts.ensure_object(payload.get("item")) or payload
+        payload = json.ensure_object(entry.get("payload"))
+        item = json.ensure_object(payload.get("item")) or payload
         kind = item.get("type")
         if kind == "token_count":
             self.add_usage(item.get("info"))
@@ -132,8 +134,8 @@ class Scanner(transcript_facts.Scanner):
         self.scan["usage"] = transcripts.add_tokens(self.scan["usage"], usage)
 
     def take_changes(self, changes: object) -> None:
-        for path, change in transcripts.ensure_object(changes).items():
-            moved = transcripts.ensure_object(change).get("move_path")
+        for path, change in json.ensure_object(changes).items():
+            moved = json.ensure_object(change).get("move_path")
             paths = [path, moved] if isinstance(moved, str) else [path]
             self.written_paths = transcripts.join_unique(self.written_paths, paths)
 
@@ -153,7 +155,7 @@ class Scanner(transcript_facts.Scanner):
 
 def _list_counts(info: object, key: str) -> list[int] | None:
     """(input, its parts read from and written to the cache, output); None without counts."""
-    counts = transcripts.ensure_object(info).get(key)
+    counts = json.ensure_object(info).get(key)
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens".split()
     return (
         [transcripts.parse_count(counts.get(n)) for n in names]
@@ -170,7 +172,7 @@ def _find_last_identifier(lines: list[bytes]) -> str | None:
     """The id of the newest message or call of the conversation."""
     for line in reversed(lines):
         if b'"response_item"' in line[:_HEAD]:
-            payload = transcripts.ensure_object((transcripts.load_entry(line) or {}).get("payload"))
+            payload = json.ensure_object((transcripts.load_entry(line) or {}).get("payload"))
             identifier = payload.get("id")
             if isinstance(identifier, str) and identifier:
                 return identifier

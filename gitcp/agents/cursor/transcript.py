@@ -6,15 +6,16 @@ ids.
 
 from __future__ import annotations
 
-from gitcp.core import formats, transcript_facts
-from gitcp.core.transcripts import ensure_object, list_objects
+from gitcp.agents.transcripts import transcript_facts
+from gitcp.text import shapes
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -23,7 +24,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcripts)."""
+    """The facts of a line (gitcp.agents.transcripts)."""
     content = ensure_object(entry.get("message")).get("content")
     if entry.get("role") == "user":
         yield "prompt", _extract_typed(transcript_facts.join_texts(content))
@@ -34,7 +35,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
                 if isinstance(arguments, str):
                     arguments = {"patch": arguments}
                 name = str(block.get("id") or block).encode(errors="replace")
-                key = formats.start_sha256(name).hexdigest()[:16]
+                key = shapes.start_sha256(name).hexdigest()[:16]
                 yield "call", key, str(block.get("name")), ensure_object(arguments)
             elif isinstance(block.get("text"), str):
                 yield "reply", block["text"]

@@ -5,14 +5,15 @@ The client's own texts are blocks of a prompt, and its hooks are messages withou
 
 from __future__ import annotations
 
-from gitcp.core import transcript_facts, transcripts
+from gitcp.agents.transcripts import transcript_facts
+from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 
@@ -23,6 +24,6 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcripts)."""
-    message = transcripts.ensure_object(entry.get("message"))
+    """The facts of a line (gitcp.agents.transcripts)."""
+    message = json.ensure_object(entry.get("message"))
     return transcript_facts.list_block_facts(message.get("role"), message.get("content"))

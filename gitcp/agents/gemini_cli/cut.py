@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 
-from gitcp.agents import is_call
-from gitcp.core import transcripts
-from gitcp.core.transcript_facts import extract_prompt
-from gitcp.core.transcripts import list_objects
+from gitcp.agents import is_call, transcripts
+from gitcp.agents.transcripts.transcript_facts import extract_prompt
+from gitcp.text.json import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcripts import Prompt
+    from gitcp.agents.transcripts import Prompt
 
 
 def find_last_leaf(data: bytes) -> str:

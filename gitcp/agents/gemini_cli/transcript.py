@@ -7,14 +7,15 @@ the document.  A resumed session sets all its messages again, without tokens, an
 
 from __future__ import annotations
 
-from gitcp.core import blocks, transcript_facts, transcripts
+from gitcp.agents.transcripts import blocks, transcript_facts
+from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 _LOST = ("tokens", "timestamp")  # keys that a resumed session drops
@@ -22,12 +23,12 @@ _LOST = ("tokens", "timestamp")  # keys that a resumed session drops
 
 def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
-    head = (transcripts.list_objects(first.get("messages")) or [{}])[0]
+    head = (json.list_objects(first.get("messages")) or [{}])[0]
     return "projectHash" in first or first.get("type") == "gemini" or "type" in head
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a message (gitcp.core.transcripts).  Input includes the cached part, and
+    """The facts of a message (gitcp.agents.transcripts).  Input includes the cached part, and
     thoughts are left out."""
     yield from blocks.list_facts(entry)
     if isinstance(counts := entry.get("tokens"), dict):
@@ -38,9 +39,9 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 def list_scanned(message: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a message, and the errors of calls in the form of a resumed session."""
     yield from list_facts(message)
-    for part in transcripts.list_objects(message.get("content")):
-        answer = transcripts.ensure_object(part.get("functionResponse"))
-        if transcripts.ensure_object(answer.get("response")).get("error"):
+    for part in json.list_objects(message.get("content")):
+        answer = json.ensure_object(part.get("functionResponse"))
+        if json.ensure_object(answer.get("response")).get("error"):
             yield "result", str(answer.get("id")), True, ""
 
 
@@ -54,7 +55,7 @@ def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             for key in ids[ids.index(part["$rewindTo"]) if part["$rewindTo"] in ids else 0 :]:
                 merged[key] = {k: merged[key][k] for k in ("id", "tokens") if k in merged[key]}
         document = _unwrap(part)
-        for message in transcripts.list_objects(document.get("messages", [document])):
+        for message in json.list_objects(document.get("messages", [document])):
             if message.get("type"):
                 key = str(message.get("id") or f"#{len(merged)}")
                 earlier = merged.get(key, {})
@@ -70,7 +71,7 @@ def _unwrap(part: dict[str, Any]) -> dict[str, Any]:
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, its result) of a message (gitcp.agents.reading.edits)."""
-    for call in transcripts.list_objects(entry.get("toolCalls")):
+    for call in json.list_objects(entry.get("toolCalls")):
         if call.get("status") in ("success", "error", "cancelled"):
             answer = {"failed": call["status"] != "success", "at": call.get("timestamp")}
             yield str(call.get("id")), {**answer, **read_display(call.get("resultDisplay"))}
@@ -78,10 +79,10 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def read_display(display: object) -> dict[str, Any]:
     """The contents of a written file before and after, by the client's display."""
-    result = transcripts.ensure_object(display)
+    result = json.ensure_object(display)
     if not isinstance(result.get("newContent"), str):
         return {}
-    changed = transcripts.ensure_object(result.get("diffStat"))
+    changed = json.ensure_object(result.get("diffStat"))
     by_person = any(changed.get(key) for key in ("user_added_lines", "user_removed_lines"))
     answer: dict[str, Any] = {"content": result["newContent"], "by_person": by_person}
     if result.get("isNewFile") is True or result.get("originalContent") is None:

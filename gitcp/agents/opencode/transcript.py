@@ -7,15 +7,15 @@ The first line is {"info"} of the session, each other line a message {"info", "p
 from __future__ import annotations
 
 from gitcp.agents.opencode import extract_prompt
-from gitcp.core import transcript_facts
-from gitcp.core.transcripts import ensure_object, list_objects
+from gitcp.agents.transcripts import transcript_facts
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -29,7 +29,7 @@ def split_document(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcripts)."""
+    """The facts of a line (gitcp.agents.transcripts)."""
     info, parts = ensure_object(entry.get("info")), list_objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")

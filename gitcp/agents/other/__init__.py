@@ -5,14 +5,14 @@ The name it gives itself is shown to people and stored as its agent type."""
 from __future__ import annotations
 
 from gitcp import agents
-from gitcp.core import formats, prompt_text
 from gitcp.errors import InputError
+from gitcp.text import prompt_text, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event, Tool
+    from gitcp.text.record_types import Event, Tool
 
 _TEXTS = """agent_type turn transcript_path agent_transcript_path source reason last_message
 model""".split()
@@ -49,14 +49,14 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
         "type": "event",
         "event": name,
         "agent": check_name(fields.get("agent")),
-        "session_id": formats.check_session_id(fields.get("session_id")),
+        "session_id": shapes.check_session_id(fields.get("session_id")),
         "cwd": agents.get_directory({"cwd": fields.get("cwd") or cwd}),
         "notification": fields.get("notification") is True,
     }
     texts = {key: agents.get_words(fields, key) for key in _TEXTS}
     record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
     if fields.get("agent_id") is not None:
-        record["agent_id"] = formats.check_component(fields["agent_id"], "agent_id")
+        record["agent_id"] = shapes.check_component(fields["agent_id"], "agent_id")
     if name == "turn-start":
         record["prompt"] = prompt_text.clean_prompt(agents.get_words(fields, "prompt"))
     if fields.get("tool") is not None:

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcript_facts, transcripts
-from gitcp.core.transcripts import ensure_object
+from gitcp.agents import transcripts
+from gitcp.agents.transcripts import transcript_facts
+from gitcp.text.json import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 _WORDS = {"prompt": "prompt", "answer": "reply"}
 
@@ -22,7 +23,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcripts)."""
+    """The facts of a line (gitcp.agents.transcripts)."""
     if entry.get("type") != "transcript":
         return
     kind, tool = entry.get("kind"), ensure_object(entry.get("tool"))

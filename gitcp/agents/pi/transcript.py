@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcript_facts
-from gitcp.core.transcripts import ensure_object, list_objects
+from gitcp.agents.transcripts import transcript_facts
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 
@@ -21,7 +21,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcripts)."""
+    """The facts of a line (gitcp.agents.transcripts)."""
     message = ensure_object(entry.get("message"))
     role, content = message.get("role"), message.get("content")
     if role == "user":

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gitcp.agents.gemini_cli.transcript import read_display
-from gitcp.core import transcript_facts
-from gitcp.core.transcripts import ensure_object, list_objects
+from gitcp.agents.transcripts import transcript_facts
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 _COUNTS = ("promptTokenCount", "", "cachedContentTokenCount", "candidatesTokenCount")
@@ -23,7 +23,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcripts)."""
+    """The facts of a line (gitcp.agents.transcripts)."""
     kind, parts = entry.get("type"), list_objects(ensure_object(entry.get("message")).get("parts"))
     if kind == "user":
         yield "prompt", transcript_facts.join_texts(parts)

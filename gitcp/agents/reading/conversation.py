@@ -9,16 +9,16 @@ import re
 
 from gitcp.agents import INPUT_ID, is_call
 from gitcp.agents.reading.items import list_items
-from gitcp.core import agent_words, formats, prompt_text
-from gitcp.core.transcript_facts import parse_time
-from gitcp.core.transcripts import load_entry
+from gitcp.agents.transcripts import agent_words, load_entry
+from gitcp.agents.transcripts.transcript_facts import parse_time
+from gitcp.text import prompt_text, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.core.transcripts import Prompt
+    from gitcp.agents.transcripts import Prompt
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
@@ -93,7 +93,7 @@ def _find_detail(arguments: object) -> str:
         if isinstance(value, list):  # ["bash", "-lc", command], or several words
             value = " ".join(map(str, value[2:] if value[1:2] in (["-c"], ["-lc"]) else value))
         detail = str(value)
-    return formats.replace_surrogates(" ".join(detail.split()))
+    return shapes.replace_surrogates(" ".join(detail.split()))
 
 
 def describe_calls(data: bytes, ids: Collection[str]) -> dict[str, str]:

@@ -10,13 +10,14 @@ import os
 from itertools import chain, islice
 
 from gitcp import agents
+from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.reading import items
 from gitcp.agents.reading.sightings import Sightings
-from gitcp.core import agent_words, transcripts
-from gitcp.core.transcript_facts import find_model, parse_time
-from gitcp.core.transcripts import ensure_object, list_objects
+from gitcp.agents.transcripts import agent_words
+from gitcp.agents.transcripts.transcript_facts import find_model, parse_time
 from gitcp.errors import InputError
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.agents import Client
-    from gitcp.core.record_types import Item
+    from gitcp.text.record_types import Item
 
     class Edit(TypedDict):
         """A call's change of a file.  path: absolute.  turn: the number of its prompt, from 1.  at:
-        ns since 1970.  tells: for gitcp.core.credit_cases; `created` if the file was new,
+        ns since 1970.  tells: for gitcp.record.looks.credit_cases; `created` if the file was new,
         `deleted` if it is gone, `inserted` [before line, text]."""
 
         path: str

@@ -11,9 +11,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitcp import agents
+from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.other import transcript as other_transcript
-from gitcp.core import blocks, formats, prompt_text, transcripts
+from gitcp.agents.transcripts import blocks
+from gitcp.text import prompt_text, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from gitcp.agents import Client
-    from gitcp.core.record_types import Item
+    from gitcp.text.record_types import Item
 
     Load = Callable[[bytes], dict[str, Any] | None]
 
@@ -121,7 +123,7 @@ def list_entry_items(
 def _clean_text(kind: str, text: str) -> str:
     if kind == "prompt":
         return prompt_text.extract_typed(text)
-    return formats.replace_surrogates(text).strip()
+    return shapes.replace_surrogates(text).strip()
 
 
 def recognise_client(entry: dict[str, Any]) -> Client | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import deque
 
-from gitcp.core import agent_words
+from gitcp.agents.transcripts import agent_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-from gitcp.agents import name_call
+from gitcp.agents import name_call, transcripts
 from gitcp.agents.reading.items import list_images, may_have_image, open_transcript
-from gitcp.core import transcripts
-from gitcp.core.line_replay import pair_lines
+from gitcp.text import json as json_
+from gitcp.text.line_replay import pair_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from gitcp.agents import Client
     from gitcp.agents.reading.items import Load
-    from gitcp.core.record_types import Item, Usage
-    from gitcp.core.transcripts import Scanner
+    from gitcp.agents.transcripts import Scanner
+    from gitcp.text.record_types import Item, Usage
 
     class Part(TypedDict, total=False):
         """A part of a turn: kind "answer" with text, "image" with its media type and its data in
@@ -210,7 +210,7 @@ def _build_call(name: str, tool_input: Any) -> Part:
     part: Part = {"kind": "call", "name": name, "result": ""}
     arguments = tool_input if isinstance(tool_input, dict) else {}
     part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
-    edits = transcripts.list_objects(arguments.get("edits")) or [arguments]
+    edits = json_.list_objects(arguments.get("edits")) or [arguments]
     diff = [line for edit in edits for line in _list_diff(edit)]
     if diff:
         part["diff"] = diff

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import back, credit
-from gitcp.core.credit import RESTORED
-from gitcp.core.record_types import Version, Writer
+from gitcp.record.journal import credit
+from gitcp.record.journal.credit import RESTORED
+from gitcp.steps.back import plan
+from gitcp.text import shapes
+from gitcp.text.record_types import Version, Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import JournalLine
+    from gitcp.text.record_types import JournalLine
 
-S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), credit.PERSON, credit.UNKNOWN
+S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), shapes.PERSON, shapes.UNKNOWN
 A, B, EMPTY = ("100644", "a"), ("100644", "b"), ("100644", "e")
 Edit = tuple[Version, Version, Writer, str]
 CASES: dict[str, tuple[str | None, list[Edit]]] = {
@@ -75,7 +77,7 @@ def test_a_file_is_its_first_maker_s_whenever_its_content_comes_back(case: str) 
         credit.build_edit("f", before, after, who, how, at)
         for at, (before, after, who, how) in enumerate(edits)
     ]
-    assert back.find_maker(lines) == maker
+    assert plan.find_maker(lines) == maker
 
 
 def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "tool") -> Any:
@@ -95,7 +97,7 @@ def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "
 def test_what_was_put_back_leads_on_from_where_it_stood(
     edits: list[Any], behind: list[int]
 ) -> None:
-    assert [line["at"] for line in back.walk_back(edits)] == behind
+    assert [line["at"] for line in plan.walk_back(edits)] == behind
 
 
 OPENED = {"session": "s", "open": "2", "turn": "1", "at": 10}
@@ -125,7 +127,7 @@ MOMENT: list[Any] = [
 def test_an_edit_that_was_seen_late_belongs_where_it_was_made(
     lines: list[Any], name: str, after: bool, since: tuple[list[int], int] | None
 ) -> None:
-    found: Any = back.find_moment(lines, name, after)
+    found: Any = plan.find_moment(lines, name, after)
     assert since == (found and ([line["at"] for line in found[0]], found[1]))
 
 
@@ -148,5 +150,5 @@ MINE = edit(1, None, A, ME)
 def test_the_persons_newest_edit_is_lost_by_what_puts_an_older_content_back(
     edits: list[Any], wanted: Version, in_git: bool, found: int | None
 ) -> None:
-    lost = back.find_last_by_person(edits, wanted, lambda _: in_git)
+    lost = plan.find_last_by_person(edits, wanted, lambda _: in_git)
     assert (lost and lost["at"]) == found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import back
 from gitcp.errors import Error
+from gitcp.steps.back import plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.back import Facts, Point
-    from gitcp.core.record_types import Version
+    from gitcp.steps.back.plan import Facts, Point
+    from gitcp.text.record_types import Version
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
 IN_HEAD, IN_BASE, MADE, MINE, GONE = "head", "both", "made", "mine", "gone"
@@ -52,31 +52,31 @@ def facts(**more: object) -> Facts:
 def test_each_path_has_a_verb_and_a_reason(
     path: str, was: Version, now: Version, verb: str, reason: str
 ) -> None:
-    (found,) = back.plan_tree([(path, was, now)], facts())
+    (found,) = plan.plan_tree([(path, was, now)], facts())
     assert (found["verb"], found["reason"]) == (verb, reason)
     assert found["yours"] is reason.startswith("you")
 
 
 def test_what_is_ours_is_in_no_plan() -> None:
     assert (
-        back.plan_tree([(".entire/x", A, B), (".entirely", A, B)], facts())[0]["path"]
+        plan.plan_tree([(".entire/x", A, B), (".entirely", A, B)], facts())[0]["path"]
         == ".entirely"
     )
 
 
 def test_changes_that_were_decided_are_done_unless_the_path_may_not_be_touched() -> None:
-    told = back.plan_paths([("x", A, None, "why"), ("big", A, B, "why")], facts())
+    told = plan.plan_paths([("x", A, None, "why"), ("big", A, B, "why")], facts())
     assert [(a["verb"], a["reason"]) for a in told] == [
         ("delete", "why"),
         ("keep", "left out of snapshots (too-large)"),
     ]
-    assert back.count_verbs(told) == {"create": 0, "modify": 0, "delete": 1, "keep": 1}
+    assert plan.count_verbs(told) == {"create": 0, "modify": 0, "delete": 1, "keep": 1}
 
 
 def test_names_that_git_would_not_write_are_conflicts() -> None:
-    told = [back.make_action(p, "create", None, A, "") for p in (".git/x", "a", "b")]
-    told.append(back.make_action("../gone", "delete", A, None, ""))
-    assert [c["path"] for c in back.find_name_conflicts(told)] == [".git/x"]
+    told = [plan.make_action(p, "create", None, A, "") for p in (".git/x", "a", "b")]
+    told.append(plan.make_action("../gone", "delete", A, None, ""))
+    assert [c["path"] for c in plan.find_name_conflicts(told)] == [".git/x"]
 
 
 @pytest.mark.parametrize(
@@ -93,29 +93,29 @@ def test_names_that_git_would_not_write_are_conflicts() -> None:
 def test_a_scope_holds_itself_and_what_is_below_it(
     path: str, scopes: list[str], inside: bool
 ) -> None:
-    assert back.is_below(path, scopes) is inside
+    assert plan.is_below(path, scopes) is inside
 
 
 def point(name: str, **more: object) -> Point:
-    return {**back.EMPTY, "id": name, **more}  # type: ignore[typeddict-item]
+    return {**plan.EMPTY, "id": name, **more}  # type: ignore[typeddict-item]
 
 
 def test_points_with_the_same_files_and_prompt_are_folded_into_the_oldest() -> None:
     same = {"content": "x", "kind": "temporary"}
-    found = back.fold_points(
+    found = plan.fold_points(
         [point("3", **same), point("2", **same), point("1", **same, session_prompt="other")]
     )
     assert [(p["id"], p["folded"]) for p in found] == [("2", 1), ("1", 0)]
     gone = [point("2", **same, gone=True), point("1", **same, gone=True)]
-    assert len(back.fold_points(gone)) == 2
-    assert len(back.fold_points([point("2"), point("1")])) == 2
+    assert len(plan.fold_points(gone)) == 2
+    assert len(plan.fold_points([point("2"), point("1")])) == 2
 
 
 def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left() -> None:
     names = "axbxaxc"
     steps = [point(f"{n}{c}", kind="safety", content=c) for n, c in enumerate(names)]
     steps[1]["kind"] = "temporary"
-    found = back.fold_points(steps)
+    found = plan.fold_points(steps)
     assert [(p["id"], p["folded"]) for p in found] == [
         ("1x", 0),
         ("2b", 0),
@@ -127,7 +127,7 @@ def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left()
 
 def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
     ids = ["toolu_01abcdefgh", "toolu_01abcdxxxx", "toolu_01zzzzzzzz", "a.b", "a.bc"]
-    names = back.shorten_names([point(i) for i in [*ids, "a.b"]])
+    names = plan.shorten_names([point(i) for i in [*ids, "a.b"]])
     assert names == {
         "toolu_01abcdefgh": "toolu_01abcde",
         "toolu_01abcdxxxx": "toolu_01abcdx",
@@ -140,12 +140,12 @@ def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
 def test_a_point_is_chosen_by_its_whole_id_or_an_unambiguous_beginning() -> None:
     known = [point("abcd1"), point("abcd2"), point("abcd"), point("ffff", condensation_id="12345")]
     meant = {"abcd": "abcd", "abcd2": "abcd2", "1234": "ffff", "abc": None, "zzzz": None}
-    chosen = {name: back.choose_point(known, name) for name in meant}
+    chosen = {name: plan.choose_point(known, name) for name in meant}
     assert {name: found and found["id"] for name, found in chosen.items()} == meant
     with pytest.raises(Error, match="ambiguous point 'abcd': abcd1 abcd2"):
-        back.choose_point(known[:2], "abcd")
+        plan.choose_point(known[:2], "abcd")
 
 
 def test_points_come_newest_first_and_keep_their_order_within_a_second() -> None:
     given = [point("b", time=1), point("c", time=1), point("a", time=2)]
-    assert [p["id"] for p in back.sort_newest_first(given)] == ["a", "b", "c"]
+    assert [p["id"] for p in plan.sort_newest_first(given)] == ["a", "b", "c"]

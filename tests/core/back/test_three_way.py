@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import back
+from gitcp.git.objects import merging
+from gitcp.steps.back import plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Version
+    from gitcp.text.record_types import Version
 
 A, B, C = ("100644", "a"), ("100644", "b"), ("100644", "c")
 EXE, LINK = ("100755", "a"), ("120000", "l")
@@ -39,29 +40,29 @@ def merge(base: str, ours: str, theirs: str) -> tuple[str, bool]:
 def test_how_a_path_gets_to_what_is_wanted(
     base: Version, ours: Version, theirs: Version, merged: Version, clean: bool
 ) -> None:
-    assert back.merge_versions(base, ours, theirs, merge) == (merged, clean)
+    assert merging.merge_versions(base, ours, theirs, merge) == (merged, clean)
 
 
 def test_edits_are_taken_back_from_the_newest_to_the_oldest() -> None:
-    assert back.take_back(C, [(None, A), (B, C)], merge) == (B, False)
-    assert back.take_back(B, [(None, A), (A, B)], merge) == (None, True)
+    assert plan.take_back(C, [(None, A), (B, C)], merge) == (B, False)
+    assert plan.take_back(B, [(None, A), (A, B)], merge) == (None, True)
 
 
 def test_what_others_did_is_merged_and_a_merge_that_fails_is_told() -> None:
     other = ("100644", "o")
-    assert back.take_back(other, [(A, B)], merge) == (("100644", "b+o+a"), True)
+    assert plan.take_back(other, [(A, B)], merge) == (("100644", "b+o+a"), True)
     lost = ("100644", "x")
-    assert back.take_back(lost, [(A, B)], merge) == (("100644", "b+x+a"), False)
-    assert back.take_back(lost, [(A, B), (B, C)], merge)[1] is False
+    assert plan.take_back(lost, [(A, B)], merge) == (("100644", "b+x+a"), False)
+    assert plan.take_back(lost, [(A, B), (B, C)], merge)[1] is False
 
 
 def test_an_edit_that_is_taken_back_already_is_not_merged() -> None:
-    assert back.take_back(A, [(A, B)], merge) == (A, True)
+    assert plan.take_back(A, [(A, B)], merge) == (A, True)
 
 
 def test_a_conflict_leaves_what_is_there() -> None:
-    assert back.take_back(None, [(A, B)], merge) == (None, False)
-    assert back.take_back(LINK, [(A, B)], merge) == (LINK, False)
+    assert plan.take_back(None, [(A, B)], merge) == (None, False)
+    assert plan.take_back(LINK, [(A, B)], merge) == (LINK, False)
 
 
 def test_the_mode_is_the_side_s_that_changed_it() -> None:
@@ -71,12 +72,12 @@ def test_the_mode_is_the_side_s_that_changed_it() -> None:
         (A, exe, C, "100755"),
         (EXE, exe, C, "100644"),
     ):
-        merged, _ = back.merge_versions(base, ours, theirs, merge)
+        merged, _ = merging.merge_versions(base, ours, theirs, merge)
         assert merged is not None
         assert merged[0] == mode
 
 
 def test_consecutive_edits_are_joined_and_an_edit_that_changes_nothing_is_dropped() -> None:
-    assert back.join_edits([(None, A), (A, B), (B, C)]) == [(None, C)]
-    assert back.join_edits([(None, A), (B, C)]) == [(None, A), (B, C)]
-    assert back.join_edits([(A, B), (B, A)]) == []
+    assert plan.join_edits([(None, A), (A, B), (B, C)]) == [(None, C)]
+    assert plan.join_edits([(None, A), (B, C)]) == [(None, A), (B, C)]
+    assert plan.join_edits([(A, B), (B, A)]) == []

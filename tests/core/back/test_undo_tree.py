@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import back
 from gitcp.errors import Error
+from gitcp.steps.back import plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.back import Step
+    from gitcp.steps.back.plan import Step
 
 
 def log(text: str) -> list[Step]:
     """A log of words: `a` is a step named a, `-a` its undo, `+a` its redo."""
     steps: list[Step] = []
     for word in text.split():
-        here = back.get_position(steps)
+        here = plan.get_position(steps)
         name = word.lstrip("+-")
-        known = back.map_steps(steps)
+        known = plan.map_steps(steps)
         if word.startswith("-"):
             move = {"kind": "undo", "target": name, "position": known[name]["parent"]}
         elif word.startswith("+"):
@@ -47,30 +47,30 @@ def log(text: str) -> list[Step]:
 def test_what_comes_next(text: str, undo: str, redo: str) -> None:
     steps = log(text)
     if undo:
-        assert [step["id"] for step in back.list_steps_to_undo(steps)] == [undo]
+        assert [step["id"] for step in plan.list_steps_to_undo(steps)] == [undo]
     else:
         with pytest.raises(Error, match="nothing to undo"):
-            back.list_steps_to_undo(steps)
+            plan.list_steps_to_undo(steps)
     if redo:
-        assert back.find_step_to_redo(steps)["id"] == redo
+        assert plan.find_step_to_redo(steps)["id"] == redo
     else:
         with pytest.raises(Error, match="nothing to redo"):
-            back.find_step_to_redo(steps)
+            plan.find_step_to_redo(steps)
 
 
 def test_every_branch_that_was_undone_here_can_be_named() -> None:
     steps = log("a -a ab -ab b -b")
-    assert back.find_step_to_redo(steps, "b")["id"] == "b"
-    assert back.find_step_to_redo(steps, "ab")["id"] == "ab"
+    assert plan.find_step_to_redo(steps, "b")["id"] == "b"
+    assert plan.find_step_to_redo(steps, "ab")["id"] == "ab"
     with pytest.raises(Error, match="ambiguous step 'a': a ab"):
-        back.find_step_to_redo(steps, "a")
+        plan.find_step_to_redo(steps, "a")
     with pytest.raises(Error, match="no such step to redo: 'z'"):
-        back.find_step_to_redo(steps, "z")
+        plan.find_step_to_redo(steps, "z")
 
 
 def test_the_steps_in_force_are_those_that_the_last_one_stands_on() -> None:
-    assert back.list_in_force(log("a b -b c")) == ["c", "a"]
-    assert back.list_in_force(log("a -a")) == []
+    assert plan.list_in_force(log("a b -b c")) == ["c", "a"]
+    assert plan.list_in_force(log("a -a")) == []
 
 
 def test_several_steps_are_undone_together_or_none() -> None:
@@ -79,7 +79,7 @@ def test_several_steps_are_undone_together_or_none() -> None:
         step["parent"] = parent
 
     def undone(name: str) -> list[str]:
-        return [step["id"] for step in back.list_steps_to_undo(steps, name)]
+        return [step["id"] for step in plan.list_steps_to_undo(steps, name)]
 
     assert undone("2") == ["9abcd", "5678b"]
     assert undone("5678") == ["9abcd", "5678b"]
@@ -98,6 +98,6 @@ def test_what_was_undone_together_is_redone_step_by_step() -> None:
     steps = log("a b")
     undo = {"id": "-2", "kind": "undo", "parent": "b", "position": "", "target": "a"}
     steps.append({**undo, "targets": ["b", "a"]})
-    assert back.find_step_to_redo(steps)["id"] == "a"
+    assert plan.find_step_to_redo(steps)["id"] == "a"
     redo = {"id": "+a", "kind": "redo", "parent": "", "position": "a", "target": "a"}
-    assert back.find_step_to_redo([*steps, redo])["id"] == "b"
+    assert plan.find_step_to_redo([*steps, redo])["id"] == "b"

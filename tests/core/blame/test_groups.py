@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import blame_format
+from gitcp.lines import blame_format
 
 ONE, TWO = "1" * 40, "2" * 40
 LINES = [

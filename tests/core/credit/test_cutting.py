@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import credit, journal_cuts
-from gitcp.core.credit import PERSON
+from gitcp.record.journal import credit, cuts
+from gitcp.text.shapes import PERSON
 
 NOW = ("100644", "1" * 40)
 
@@ -28,28 +28,28 @@ def test_what_no_commit_took_stays_and_the_last_commits_edits() -> None:
     lines += [
         line for n in range(3) for line in (edit(f"p{n}", 10 + n), HELD, commit("x", f"p{n}"))
     ]
-    left = journal_cuts.cut_back(lines, lines)
+    left = cuts.cut_back(lines, lines)
     assert [line["path"] for line in left if "path" in line] == ["left", "p0", "p1", "p2"]
 
 
 def test_what_no_ref_holds_yet_stays() -> None:
     lines = [edit("a", 1), HELD, edit("b", 2)]
     lines += [commit(str(n), "a", "b") for n in range(6)]
-    left = journal_cuts.cut_back(lines, lines)
+    left = cuts.cut_back(lines, lines)
     assert [line["path"] for line in left if "path" in line] == ["b"]
 
 
 def test_which_contents_the_paths_had_is_still_known_of_the_newest() -> None:
     lines = [edit("a", 1), HELD, *(commit(str(n), "a") for n in range(6))]
-    once = journal_cuts.cut_back(lines, lines)
+    once = cuts.cut_back(lines, lines)
     more = [*once, edit("b", 2), HELD, *(commit(str(n), "b") for n in range(6))]
-    left = journal_cuts.cut_back(more, more)
+    left = cuts.cut_back(more, more)
     assert [line for line in left if "had" in line] == [{"had": {"a": [NOW[1]], "b": [NOW[1]]}}]
     assert credit.had_content(left, "a", NOW) and not credit.had_content(left, "c", NOW)
     assert not credit.had_content(left, "a", None)
-    many: list[Any] = [{"had": {"a": [f"{n:040x}" for n in range(journal_cuts.CONTENTS)]}}, *more]
-    [first, *_] = journal_cuts.cut_back(many, many)
-    assert sum(map(len, first["had"].values())) == journal_cuts.CONTENTS
+    many: list[Any] = [{"had": {"a": [f"{n:040x}" for n in range(cuts.CONTENTS)]}}, *more]
+    [first, *_] = cuts.cut_back(many, many)
+    assert sum(map(len, first["had"].values())) == cuts.CONTENTS
     assert f"{0:040x}" not in first["had"]["a"]
 
 
@@ -63,7 +63,7 @@ def test_the_last_call_of_a_file_tool_stays_while_its_session_is_in_mid_turn() -
         )
     ]
     lines = [*calls, *(commit(str(n)) for n in range(6))]
-    left = [line for line in journal_cuts.cut_back(lines, lines, {"a"}) if "commit" not in line]
+    left = [line for line in cuts.cut_back(lines, lines, {"a"}) if "commit" not in line]
     assert left == calls[2:4]
 
 
@@ -77,7 +77,7 @@ def test_a_call_that_runs_stays_with_its_closings() -> None:
         {"look": 6},
     ]
     lines += [commit(str(n)) for n in range(6)]
-    left = [line for line in journal_cuts.cut_back(lines, lines) if "commit" not in line]
+    left = [line for line in cuts.cut_back(lines, lines) if "commit" not in line]
     assert [(line.get("open"), line.get("close")) for line in left] == [
         ("1", None),
         ("3", None),
@@ -90,8 +90,8 @@ def test_very_many_paths_stay_as_one_line_while_one_is_unsettled() -> None:
     packed: Any = {"trees": ["1" * 40, "2" * 40], "who": "person", "how": "between", "at": 1}
     lines = [packed, HELD, *(commit(str(n), "a") for n in range(6))]
     both = [edit("a", 1), edit("b", 1), *lines[1:]]
-    assert packed in journal_cuts.cut_back(lines, both)
-    assert packed not in journal_cuts.cut_back(lines, [edit("a", 1), *lines[1:]])
+    assert packed in cuts.cut_back(lines, both)
+    assert packed not in cuts.cut_back(lines, [edit("a", 1), *lines[1:]])
 
 
 def test_since_when_nothing_is_cut_is_marked_with_the_turns_that_began_before() -> None:
@@ -99,15 +99,15 @@ def test_since_when_nothing_is_cut_is_marked_with_the_turns_that_began_before() 
         return credit.build_edit("a", None, NOW, ("s", turn, f"{turn}-{at}"), "tool", at)
 
     turn = [by("t1", 1), commit("0", "a"), by("t1", 2), *(commit(str(n), "a") for n in range(1, 4))]
-    assert journal_cuts.find_since_cut(turn) == (turn, set())
-    once = journal_cuts.cut_back([*turn, by("t2", 3)], [])
-    whole, parted = journal_cuts.find_since_cut(once)
+    assert cuts.find_since_cut(turn) == (turn, set())
+    once = cuts.cut_back([*turn, by("t2", 3)], [])
+    whole, parted = cuts.find_since_cut(once)
     assert (whole[0], whole[-1], parted) == (by("t1", 2), by("t2", 3), {"t1"})
     later = [*once, by("t1", 4), by("t2", 5), *(commit(str(n), "a") for n in range(4, 7))]
-    whole, parted = journal_cuts.find_since_cut(journal_cuts.cut_back([*later, by("t2", 6)], []))
+    whole, parted = cuts.find_since_cut(cuts.cut_back([*later, by("t2", 6)], []))
     assert [line["at"] for line in whole if "at" in line] == [3, 4, 5, 6]
     assert parted == {"t1"}, "its first edit is gone since the first time"
-    assert journal_cuts.find_since_cut([{"had": {}}, by("t1", 1)]) == ([], set())
+    assert cuts.find_since_cut([{"had": {}}, by("t1", 1)]) == ([], set())
 
 
 def look(at: int, base: str = "one") -> Any:
@@ -172,5 +172,5 @@ REPEATED: dict[str, tuple[list[Any], list[Any]]] = {
 @pytest.mark.parametrize("name", REPEATED)
 def test_what_other_lines_repeat_goes_at_any_age(name: str) -> None:
     lines, left = REPEATED[name]
-    assert journal_cuts.drop_repeated(lines) == left
-    assert journal_cuts.drop_repeated(left) == left
+    assert cuts.drop_repeated(lines) == left
+    assert cuts.drop_repeated(left) == left

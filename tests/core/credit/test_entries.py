@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import credit, edit_states
+from gitcp.record.journal import credit, edit_states
+from gitcp.text import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import JournalLine
+    from gitcp.text.record_types import JournalLine
 
 PATHS = st.text(st.characters(codec=None, blacklist_characters="\0\n"), min_size=1).filter(
     lambda path: path[0] != "/" and ".." not in path
@@ -44,14 +45,14 @@ def test_a_line_that_holds_two_is_none() -> None:
 
 def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
     lines: list[JournalLine] = [
-        credit.build_edit("a", None, ("100644", "1" * 40), credit.PERSON, "between", 1),
+        credit.build_edit("a", None, ("100644", "1" * 40), shapes.PERSON, "between", 1),
         {"commit": "c" * 40, "settled": ["a", "b"]},
         credit.build_edit(
-            "a", ("100644", "1" * 40), ("100644", "2" * 40), credit.PERSON, "between", 2
+            "a", ("100644", "1" * 40), ("100644", "2" * 40), shapes.PERSON, "between", 2
         ),
-        credit.build_edit("b", None, ("100644", "3" * 40), credit.PERSON, "between", 3),
+        credit.build_edit("b", None, ("100644", "3" * 40), shapes.PERSON, "between", 3),
         {"commit": "d" * 40, "settled": ["b"]},
-        credit.build_edit("b", ("100644", "3" * 40), None, credit.PERSON, "between", 4),
+        credit.build_edit("b", ("100644", "3" * 40), None, shapes.PERSON, "between", 4),
         {"commit": "e" * 40, "settled": ["b"]},
     ]
     assert edit_states.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
@@ -63,9 +64,9 @@ def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
         ({"who": ["s", "t", "c"]}, ("s", "t", "c")),
         ({"who": "unknown", "by": ["s", "t", "c"]}, ("s", "t", "c")),
         ({"who": ["r", "u", "d"], "by": ["s", "t", "c"]}, ("s", "t", "c")),
-        ({"who": "person"}, credit.UNKNOWN),
-        ({"who": "unknown", "by": "s"}, credit.UNKNOWN),
-        ({"who": "unknown", "by": ["s", 1, "c"]}, credit.UNKNOWN),
+        ({"who": "person"}, shapes.UNKNOWN),
+        ({"who": "unknown", "by": "s"}, shapes.UNKNOWN),
+        ({"who": "unknown", "by": ["s", 1, "c"]}, shapes.UNKNOWN),
     ],
 )
 def test_the_cause_of_an_edit_is_the_call_it_went_through(

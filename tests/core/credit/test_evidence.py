@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import credit, credit_cases, edit_states
-from gitcp.core.credit import PERSON, UNKNOWN
+from gitcp.record.journal import credit, edit_states
+from gitcp.record.looks import credit_cases
+from gitcp.text.shapes import PERSON, UNKNOWN
 
 A = ("session-a", "turn-1", "tool-1")
 B = ("session-b", "turn-2", "tool-2")

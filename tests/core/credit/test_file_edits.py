@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import credit
+from gitcp.record.journal import credit
 
 EDIT = {"edits": [("b", "B", False)]}
 CASES: dict[str, tuple[dict[str, Any], bytes, bytes, tuple[bytes, bytes] | None]] = {

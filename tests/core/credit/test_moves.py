@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.line_moves import (
+from gitcp.lines.committed.line_moves import (
     Text,
     build_runs,
     compare,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import edit_states
+from gitcp.record.journal import edit_states
 
 A: list[str] = ["100644", "a" * 40]
 

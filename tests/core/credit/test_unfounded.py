@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import edit_states, journal_cuts
-from gitcp.core.record_types import JournalLine
+from gitcp.record.journal import cuts, edit_states
+from gitcp.text.record_types import JournalLine
 
 
 def edit(path: str, at: int, how: str = "window", call: str = "c") -> JournalLine:
@@ -39,7 +39,7 @@ def test_a_commit_is_unfounded_if_all_of_the_sessions_edits_in_it_were_taken_bac
 ) -> None:
     every: list[JournalLine] = [{"open": "c", "session": "s", "at": 10}, *lines]
     corrected = edit_states.take_back_edits(every, "s", "c", 20)
-    assert journal_cuts.list_unfounded(every, corrected, "s")[0] == unfounded
+    assert cuts.list_unfounded(every, corrected, "s")[0] == unfounded
 
 
 def test_a_path_is_unfounded_in_a_commit_that_keeps_others() -> None:
@@ -50,4 +50,4 @@ def test_a_path_is_unfounded_in_a_commit_that_keeps_others() -> None:
         commit("c1", 16, "f", "g"),
     ]
     corrected = edit_states.take_back_edits(lines, "s", "c", 20)
-    assert journal_cuts.list_unfounded(lines, corrected, "s") == ({}, {"c1": {"f"}})
+    assert cuts.list_unfounded(lines, corrected, "s") == ({}, {"c1": {"f"}})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.formats import GONE
-from gitcp.core.holding import choose_candidate, compare_changes
+from gitcp.record.match.holding import choose_candidate, compare_changes
+from gitcp.text.shapes import GONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.holding import Evidence
-    from gitcp.core.record_types import Recorded, Staged
+    from gitcp.record.match.holding import Evidence
+    from gitcp.text.record_types import Recorded, Staged
 
 FILE, EXEC, LINK = "100644", "100755", "120000"
 STORE: dict[str, bytes] = {}

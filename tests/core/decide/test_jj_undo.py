@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.orphan_rules import was_undone
+from gitcp.checkpoints.format.orphan_rules import was_undone
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.formats import is_binary
-from gitcp.core.holding import (
+from gitcp.record.match.holding import (
     has_enough_in_common,
     has_line,
     holds_change,
     is_change_left,
     is_contained,
 )
-from gitcp.core.line_replay import find_added_lines, select_significant
+from gitcp.text.line_replay import find_added_lines, select_significant
+from gitcp.text.shapes import is_binary
 
 LONG = [f"a line that says something {n}".encode() for n in range(4)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import orphan_rules
+from gitcp.checkpoints.format import orphan_rules
 
 
 def ref(name: str, time: int) -> orphan_rules.Ref:

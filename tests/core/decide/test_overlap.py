@@ -4,11 +4,11 @@ from hashlib import sha1
 
 import pytest
 
-from gitcp.core.linking import find_overlap, match_session
+from gitcp.record.match.linking import find_overlap, match_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Recorded, Staged
+    from gitcp.text.record_types import Recorded, Staged
 
 STORE: dict[str, bytes] = {}
 FILE, EXEC, LINK, MODULE, NONE = "100644", "100755", "120000", "160000", "000000"

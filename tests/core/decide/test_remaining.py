@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.formats import EMPTY
-from gitcp.core.linking import explain_settled
+from gitcp.record.match.linking import explain_settled
+from gitcp.text.shapes import EMPTY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Recorded, Staged, Version
+    from gitcp.text.record_types import Recorded, Staged, Version
 
 FILE, EXEC, NONE = "100644", "100755", "000000"
 

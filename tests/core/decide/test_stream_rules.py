@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core import stream_rules
+from gitcp.record.session import stream_rules
 
 if TYPE_CHECKING:
-    from gitcp.core.stream_rules import View
+    from gitcp.record.session.stream_rules import View
 
 V1, V2, V3 = ("100644", "1" * 40), ("100644", "2" * 40), ("100644", "3" * 40)
 Files = dict[str, tuple[str, str] | None]

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from gitcp.core import exports, line_authors
+from gitcp.checkpoints.format import exports, line_authors
 from tests.core.exports.test_git_ai import COMMIT, wrote
 from tests.support.traces import parse_lines
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core import exports, line_authors
+from gitcp.checkpoints.format import exports, line_authors
 
 if TYPE_CHECKING:
-    from gitcp.core.line_authors import Author
+    from gitcp.checkpoints.format.line_authors import Author
 
 COMMIT = "f" * 40
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import exports
+from gitcp.checkpoints.format import exports
 from tests.core.exports.test_git_ai import COMMIT, digits, wrote
 
 AMP = "s_00000000000000"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import patches
+from gitcp.git.objects import patches
 
 HEAD = [
     b"diff --cc a.go",

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitcp.core import formats, guard_rules
-from gitcp.core.formats import find_fault
+from gitcp.guard import guard_rules
+from gitcp.text import shapes
+from gitcp.text.shapes import find_fault
 
 if TYPE_CHECKING:
-    from gitcp.core.guard_rules import Claim
+    from gitcp.guard.guard_rules import Claim
 
 
 def claim(session: str, *paths: str, agent: str = "", key: str = "") -> Claim:
@@ -70,9 +71,9 @@ def test_a_shell_call_is_in_nobodys_way_and_nobody_in_its() -> None:
     ],
 )
 def test_what_is_no_claim_counts_as_absent(change: dict[str, Any], want: bool) -> None:
-    assert (not find_fault({**MINE, **change}, formats.CLAIM)) is want
+    assert (not find_fault({**MINE, **change}, shapes.CLAIM)) is want
 
 
 @pytest.mark.parametrize("value", [None, [], "claim", {}, 7])
 def test_other_json_is_no_claim(value: object) -> None:
-    assert find_fault(value, formats.CLAIM)
+    assert find_fault(value, shapes.CLAIM)

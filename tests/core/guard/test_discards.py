@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import discards
-from gitcp.core.discards import ANY, TRACKED, UNTRACKED, covers, find_discards
+from gitcp.agents.transcripts import shell_words
+from gitcp.agents.transcripts.shell_words import ANY, TRACKED, UNTRACKED, covers, find_discards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.discards import Discard
+    from gitcp.agents.transcripts.shell_words import Discard
 
 ROOT = "/home/user/repo"
 
@@ -155,7 +155,7 @@ def test_which_paths_are_among_them(command: str, path: str, tracked: bool, want
     ],
 )
 def test_moving_and_reading_is_the_way_back(command: str, want: bool) -> None:
-    assert discards.has_only_moves(command) is want
+    assert shell_words.has_only_moves(command) is want
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_moving_and_reading_is_the_way_back(command: str, want: bool) -> None:
     ],
 )
 def test_words_of_a_command_are_as_a_shell_reads_them(command: str, calls: list[list[str]]) -> None:
-    assert list(discards.split_calls(command)) == calls
+    assert list(shell_words.split_calls(command)) == calls
 
 
 @pytest.mark.parametrize("command", ["a 'b", 'a "b', 'a "b\\', "a \\"])
 def test_a_quotation_that_does_not_end_is_no_command(command: str) -> None:
     with pytest.raises(ValueError):
-        list(discards.split_calls(command))
+        list(shell_words.split_calls(command))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitcp.core import discards, guard_rules
+from gitcp.guard import guard_rules, words
 
 if TYPE_CHECKING:
-    from gitcp.core.guard_rules import Base
+    from gitcp.guard.guard_rules import Base
 
 ME, OTHER = "def45678-90ab-4cde", "abc12345-6789-4def"
 CHANGE = "abc123456789klmnopq"
@@ -80,7 +80,7 @@ TEMPORARY = f"[Claude Workspace] Temporary workspace for session {OTHER}\n"
 
 
 def start(look: Base) -> str:
-    return discards.format_refusal(guard_rules.judge_start(look, ME, {OTHER}), ME)
+    return words.format_refusal(guard_rules.judge_start(look, ME, {OTHER}), ME)
 
 
 def test_the_words_of_the_seed_for_another_sessions_change() -> None:
@@ -112,30 +112,30 @@ def test_a_tool_end_speaks_of_the_stored_original() -> None:
         now = seen("jj", message)
         judged = guard_rules.judge_end(seen("jj", "mine"), now, now, ME, set())
         want = start(now).replace("The working copy is", "The stored original working copy is")
-        assert discards.format_refusal(judged, ME) == want
+        assert words.format_refusal(judged, ME) == want
 
 
 def test_another_session_is_editing() -> None:
     claim: dict[str, Any] = {"session_id": OTHER, "path": "src/app.py", "process": {"pid": 4711}}
     judged = guard_rules.judge_editing(seen("git", "mine"), claim)
-    assert discards.format_refusal(judged, ME, age="7 s") == EDITING
+    assert words.format_refusal(judged, ME, age="7 s") == EDITING
     claim["process"] = None
-    assert "\nClaimed:        7 s ago\n" in discards.format_refusal(judged, ME, age="7 s")
+    assert "\nClaimed:        7 s ago\n" in words.format_refusal(judged, ME, age="7 s")
 
 
 def test_the_base_moved() -> None:
     was, now = seen("git", "mine"), seen("git", "mine", "refs/heads/side")
     judged = guard_rules.judge_end(was, was, now, ME, set())
-    assert discards.format_refusal(judged, ME, moved_path="src/app.py") == MOVED
+    assert words.format_refusal(judged, ME, moved_path="src/app.py") == MOVED
 
 
 def test_the_way_back_is_named_as_where_it_leads() -> None:
     detached, now = seen("git", "x", "HEAD"), seen("git", "x")
     judged = guard_rules.judge_end(detached, detached, now, ME, set())
-    assert "`git switch --detach abc123456789`" in discards.format_refusal(judged, ME)
+    assert "`git switch --detach abc123456789`" in words.format_refusal(judged, ME)
     was, now = seen("jj", "x"), guard_rules.make_base("jj", "zz", "zz", b"", guard_rules.KEYS)
     judged = guard_rules.judge_end(was, was, now, ME, set())
-    assert "`jj edit abc123456789`" in discards.format_refusal(judged, ME)
+    assert "`jj edit abc123456789`" in words.format_refusal(judged, ME)
     here = seen("git", "x")
     judged = guard_rules.judge_end({**here, "id": "old"}, here, here, ME, set())
-    assert "2. Go on from here\n" in discards.format_refusal(judged, ME)
+    assert "2. Go on from here\n" in words.format_refusal(judged, ME)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitcp.core import guard_rules
+from gitcp.guard import guard_rules
 
 if TYPE_CHECKING:
-    from gitcp.core.guard_rules import Base
+    from gitcp.guard.guard_rules import Base
 
 ME, OTHER = "aaaaaaaa-1111", "bbbbbbbb-2222"
 PLAIN = b"Fix the parser\n"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core import line_authors
-from gitcp.core.line_authors import build_nobody
+from gitcp.checkpoints.format import line_authors
+from gitcp.checkpoints.format.line_authors import build_nobody
 
 if TYPE_CHECKING:
-    from gitcp.core.line_authors import Author
+    from gitcp.checkpoints.format.line_authors import Author
 
 FILE = ["a", "}", "b", "}", "c", "}"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import line_replay
-from gitcp.core.line_replay import Replay, Version
+from gitcp.text import line_replay
+from gitcp.text.line_replay import Replay, Version
 
 OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
 

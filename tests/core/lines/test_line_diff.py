@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import line_replay
-from gitcp.core.line_replay import find_changed_lines, split_lines
+from gitcp.text import line_replay
+from gitcp.text.line_replay import find_changed_lines, split_lines
 
 
 def text(letters: str) -> list[bytes]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import credit, edit_states, line_authors
-from gitcp.core.credit import PERSON
+from gitcp.checkpoints.format import line_authors
+from gitcp.record.journal import credit, edit_states
+from gitcp.text.shapes import PERSON
 
 EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitcp.core import line_replay, parts
-from gitcp.core.credit import PERSON
-from gitcp.core.line_replay import Version
-from gitcp.core.parts import Choice, Operation, Weave
-from gitcp.core.record_types import Writer
+from gitcp.steps.commits import parts
+from gitcp.steps.commits.parts import Choice, Operation, Weave
+from gitcp.text import line_replay
+from gitcp.text.line_replay import Version
+from gitcp.text.record_types import Writer
+from gitcp.text.shapes import PERSON
 
 A: Writer = ("a", "t1", "c1")
 A2: Writer = ("a", "t2", "c2")

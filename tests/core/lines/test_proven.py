@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents.reading import proven
+from gitcp.lines import proven
 
 LINE, OTHER = "a line that tells", "another line that tells"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import line_authors
-from gitcp.core.line_authors import BEGUN, ENDED, Recording
+from gitcp.checkpoints.format import line_authors
+from gitcp.checkpoints.format.line_authors import BEGUN, ENDED, Recording
 
 ME, YOU = "me@example.com", "you@example.com"
 

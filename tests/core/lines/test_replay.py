@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import line_replay
-from gitcp.core.credit import PERSON, UNKNOWN
-from gitcp.core.line_replay import Version
+from gitcp.text import line_replay
+from gitcp.text.line_replay import Version
+from gitcp.text.shapes import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Writer
+    from gitcp.text.record_types import Writer
 
 A: Writer = ("session-a", "turn-1", "tool-1")
 B: Writer = ("session-b", "turn-2", "tool-2")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import holding
+from gitcp.record.match import holding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gitcp.core.record_types import Recorded, Staged
+    from gitcp.text.record_types import Recorded, Staged
 
     Texts = Mapping[str, tuple[str | None, str | None]]
 

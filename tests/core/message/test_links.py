@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from gitcp.core import commit_message, links
+from gitcp.checkpoints import links
+from gitcp.git import commit_message
 
 ONE, OTHER = "0123456789ab", "ba9876543210"
 LINE = f"Entire-Checkpoint: {ONE}\n"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import prompt_text
+from gitcp.text import prompt_text
 
 FILES, END = "--- Content from referenced files ---", "--- End of content ---"
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitcp.core import commit_message, message_edits
-from gitcp.core.commit_message import find_cut, split_lines
+from gitcp.git import commit_message, message_edits
+from gitcp.git.commit_message import find_cut, split_lines
 
 A, B, C = "a1b2c3d4e5f6", "0123456789ab", "fedcba987654"
 LINE = f"Entire-Checkpoint: {A}\n".encode()

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core.page_parts import trace_lines
+from gitcp.extras.page.page_parts import trace_lines
 
 if TYPE_CHECKING:
-    from gitcp.core.page_parts import Origin, Step
+    from gitcp.extras.page.page_parts import Origin, Step
 
 A = ("one", "a", "b", [(0, 0, 1, 2)])  # two lines before all others
 B = ("two", "b", "c", [(1, 1, 1, 1), (4, 1, 3, 0)])  # the first is replaced, the fourth taken out

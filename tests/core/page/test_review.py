@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import page_parts
+from gitcp.extras.page import page_parts
 
 OLD = [f"line {n}" for n in range(1, 61)]
 

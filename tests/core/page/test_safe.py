@@ -7,7 +7,8 @@ import json
 import pytest
 
 from gitcp.agents.reading.turns import gather_turns
-from gitcp.core import page_parts
+from gitcp.extras.page import page_parts
+from gitcp.terminal import scales
 
 
 @pytest.mark.parametrize(
@@ -38,21 +39,21 @@ def test_json_cannot_end_its_element() -> None:
 
 
 def test_a_long_pause_takes_no_more_room_than_half_an_hour() -> None:
-    scale = page_parts.Scale([0, 1800, 1800 + 86400])
+    scale = scales.Scale([0, 1800, 1800 + 86400])
     assert [scale(t) for t in (0, 900, 1800, 1800 + 86400)] == [0, 250, 500, 1000]
     assert scale(-5) == 0 and scale(1e12) == 1000
-    assert page_parts.Scale([])(7) == 0
+    assert scales.Scale([])(7) == 0
 
 
 def test_a_pause_takes_no_more_room_than_a_quarter_of_all_else() -> None:
-    scale = page_parts.Scale([0, 10, 20, 1000])
+    scale = scales.Scale([0, 10, 20, 1000])
     assert [scale(t) for t in (0, 10, 20, 1000)] == [0, 400, 800, 1000]
 
 
 def test_a_turn_that_took_no_time_can_be_hit_and_stays_inside() -> None:
-    scale = page_parts.Scale([0, 100])
+    scale = scales.Scale([0, 100])
     assert scale.place_span(100, 100) == (996.0, 4.0)
-    assert page_parts.divide_bar({"a": 1, "b": 0, "c": 3}, 100) == [
+    assert scales.divide_bar({"a": 1, "b": 0, "c": 3}, 100) == [
         ("a", 0.0, 25.0),
         ("c", 25.0, 75.0),
     ]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from gitcp.agents import transcripts
 from gitcp.agents.claude_code import CLIENT
 from gitcp.agents.reading.turns import gather_turns
-from gitcp.core import transcripts
 from tests.support import recording
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gitcp.core import redact
+from gitcp.checkpoints import redact
 from tests.core.redact.test_redact import PLAIN, dumped, spelled
 from tests.support import paths
 
@@ -49,5 +49,5 @@ def test_what_is_published_in_armour_stays(label: str) -> None:
 
 def test_no_pattern_repeats_a_group_possessively() -> None:
     sources = [rule["pattern"] for rule in redact.read_rules()]
-    sources += [p.read_text() for p in (paths.TOP / "gitcp/core/redact").glob("*.py")]
+    sources += [p.read_text() for p in (paths.TOP / "gitcp/checkpoints/redact").glob("*.py")]
     assert not [s for s in sources if re.search(r"\)(?:[*+?]|\{[0-9,]+\})\+", s)]

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from gitcp.core import redact
-from gitcp.core.redact import Redactor
+from gitcp.checkpoints import redact
+from gitcp.checkpoints.redact import Redactor
 from tests.core.redact.test_redact import GITHUB, HARMLESS, RANDOM, dumped
 
 PLAIN = Redactor()

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from gitcp.core.redact import Redactor
-from gitcp.store.redaction import is_harmless_command
+from gitcp.checkpoints.redact import Redactor
+from gitcp.checkpoints.redactor import is_harmless_command
 from tests.core.redact.test_redact import DATA, bare, expected, spelled
 
 # Words that seed phrases have, and a few hundred others.

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import redact
-from gitcp.core.redact import Redactor
+from gitcp.checkpoints import redact
+from gitcp.checkpoints.redact import Redactor
 from tests.core.redact.test_redact import GITHUB, dumped, spelled
 from tests.support.paths import DATA
 
@@ -41,7 +41,7 @@ def test_no_text_with_a_secret_is_passed_over(texts: list[str]) -> None:
 def test_texts_without_a_secret_are_not_taken_apart() -> None:
     stored = {
         "session_id": "0b5e2c1e-1111-4222-8333-444444444444",
-        "files_touched": ["gitcp/core/redact/__init__.py"],
+        "files_touched": ["gitcp/checkpoints/redact/__init__.py"],
         "tools": {"toolu_01AbCdEfGhIjKlMnOpQrStUv": {"model": "claude-opus-4"}},
     }
     texts = [json.dumps(stored, indent=2).encode(), b"Please fix the bug", b""] * 20

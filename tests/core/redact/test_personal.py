@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from gitcp.core.redact import Redactor
-from gitcp.core.redact.personal import Personal
+from gitcp.checkpoints.redact import Redactor
+from gitcp.checkpoints.redact.personal import Personal
 
 NAMES = ("Ada Lovelace", "José Nuñez", "Zoë")
 PERSONS = Redactor(

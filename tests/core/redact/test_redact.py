@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp import errors
-from gitcp.core import redact
-from gitcp.core.redact import Detector, Redactor, flatten
+from gitcp.checkpoints import redact
+from gitcp.checkpoints.redact import Detector, Redactor, flatten
 from tests.support import paths
 
 DATA = paths.DATA / "redact"
@@ -357,7 +357,7 @@ def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     lines = [dumped({"id": RANDOM, "a": bare(text).decode()}) for _, text in SECRETS]
     data = b"\n\n".join(lines) + b"\n"
     whole = PLAIN.redact_jsonl(data)
-    monkeypatch.setattr("gitcp.core.redact.BLOCK", 100)
+    monkeypatch.setattr("gitcp.checkpoints.redact.BLOCK", 100)
     assert PLAIN.redact_jsonl(data) == whole
 
 

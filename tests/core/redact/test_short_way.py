@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.redact import Redactor
-from gitcp.repo import Repo
-from gitcp.store import redaction
+from gitcp.checkpoints import redactor
+from gitcp.checkpoints.redact import Redactor
+from gitcp.git.repo import Repo
 from tests.core.redact.test_redact import spelled
 from tests.support.paths import DATA
 
@@ -28,13 +28,13 @@ REDACTOR = Redactor()
 @given(WORDS)
 def test_no_rule_finds_a_secret_in_mere_words(text: str) -> None:
     data = text.encode()
-    assert redaction.is_words_only(data)
+    assert redactor.is_words_only(data)
     assert REDACTOR.redact_text(data) == data
 
 
 @pytest.mark.parametrize("text", ["", "fix bug 17, please!", "Who's (not) there?\nMe."])
 def test_a_plain_prompt_is_only_words(text: str) -> None:
-    assert redaction.is_words_only(text.encode())
+    assert redactor.is_words_only(text.encode())
 
 
 NETRC = "machine example login me password swordfish"
@@ -42,21 +42,21 @@ NETRC = "machine example login me password swordfish"
 
 @pytest.mark.parametrize("text", [TOKEN, NETRC, "my Password", "a=b", "x-1", "a1" * 8, "über"])
 def test_what_could_hold_a_secret_is_not(text: str) -> None:
-    assert not redaction.is_words_only(text.encode())
+    assert not redactor.is_words_only(text.encode())
 
 
 def test_a_secret_in_a_prompt_is_replaced(repo: Path) -> None:
-    assert redaction.redact_text(Repo.find(), f"use {TOKEN} here") == "use REDACTED here"
+    assert redactor.redact_text(Repo.find(), f"use {TOKEN} here") == "use REDACTED here"
 
 
 def test_a_rule_of_the_person_sees_mere_words_too(repo: Path) -> None:
     config = repo / ".git" / "config"
     config.write_text(config.read_text() + "[gitcp]\n\tredact = swordfish\n")
-    assert redaction.redact_text(Repo.find(), "open swordfish now") == "open REDACTED now"
+    assert redactor.redact_text(Repo.find(), "open swordfish now") == "open REDACTED now"
 
 
 def test_the_short_way_is_not_taken_for_any_secret_of_the_corpus() -> None:
     rows = (DATA / "redact" / "secrets.tsv").read_text().splitlines()
     for row in rows:
         rule, text = row.split("\t")[:2]
-        assert not redaction.is_words_only(spelled(text).encode()), rule
+        assert not redactor.is_words_only(spelled(text).encode()), rule

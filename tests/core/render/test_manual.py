@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.spans import list_texts
-from gitcp.render.manual import draw_page
+from gitcp.terminal.manual import draw_page
+from gitcp.text.spans import list_texts
 from tests.support.paths import TOP
 
 PAGES = sorted((TOP / "man").iterdir())

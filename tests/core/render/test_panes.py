@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gitcp.core.spans import count_cells, list_texts
-from gitcp.render.panes import Block, Browser, Row, draw_content
+from gitcp.extras.ui.panes import Block, Browser, Row, draw_content
+from gitcp.text.spans import count_cells, list_texts
 
 PATCH = ["diff --git a/a.py b/a.py", "@@ -1,2 +1,2 @@", " same", "-old one", "+new one", "+more"]
 

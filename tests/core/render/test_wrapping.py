@@ -6,10 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from gitcp.core import back, line_authors
-from gitcp.core.spans import COMMAND, count_cells, fit_words, pad, shorten, shorten_id, wrap_line
-from gitcp.render import answers, history
-from gitcp.render.history import fit_line
+from gitcp.checkpoints.format import line_authors
+from gitcp.steps.back import plan
+from gitcp.terminal import answers, history
+from gitcp.terminal.history import fit_line
+from gitcp.text.spans import COMMAND, count_cells, fit_words, pad, shorten, shorten_id, wrap_line
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_a_text_is_measured_as_it_is_shown() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
 def test_a_point_fits_its_line_and_gives_up_its_session_first(width: int) -> None:
-    point = back.EMPTY.copy()
+    point = plan.EMPTY.copy()
     point["kind"], point["session_id"] = "prompt", "12345678-a"
     point["id"] = "abcdefghij"
     point["session_prompt"] = "rearrange the settings " * 9
@@ -96,7 +97,7 @@ def test_all_points_of_a_list_have_their_session_or_none_has(width: int) -> None
     )
     points = []
     for number, prompt in enumerate(prompts):
-        point = back.EMPTY.copy()
+        point = plan.EMPTY.copy()
         point["kind"], point["session_id"] = "prompt", f"{number}2345678-a"
         point["session_prompt"], point["id"] = prompt, f"{number}bcdef0123"
         points.append(point)
@@ -110,7 +111,7 @@ def test_all_points_of_a_list_have_their_session_or_none_has(width: int) -> None
 
 @pytest.mark.parametrize(("width", "words"), [(60, "before src/app.py"), (38, "src/app.py")])
 def test_where_there_is_no_room_a_call_is_told_by_its_file(width: int, words: str) -> None:
-    point = back.EMPTY.copy()
+    point = plan.EMPTY.copy()
     point["kind"], point["message"] = "tool", "before src/app.py"
     line = answers.draw_point(
         point, "toolu_0123", None, lambda _: "5m ago", width, has_session=False

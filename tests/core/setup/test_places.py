@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.places import clean_url, name_place
+from gitcp.git.places import clean_url, name_place
 
 
 @pytest.mark.parametrize(

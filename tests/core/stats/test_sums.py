@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitcp.core import fact_tables, line_authors, sums, transcripts
+from gitcp.agents import transcripts
+from gitcp.checkpoints.format import line_authors
+from gitcp.extras.facts import tables
+from gitcp.lines import sums
 
 if TYPE_CHECKING:
-    from gitcp.core.line_authors import LineRecord
-    from gitcp.core.patches import Patch
-    from gitcp.core.sums import CommitCounts
+    from gitcp.checkpoints.format.line_authors import LineRecord
+    from gitcp.git.objects.patches import Patch
+    from gitcp.lines.sums import CommitCounts
 
 
 def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> LineRecord:
@@ -145,7 +148,7 @@ def test_what_gemini_cli_read_from_its_cache_is_no_input_in_any_sum() -> None:
     one = part(agent="Gemini CLI", token_usage_delta=stored)
     spent = transcripts.make_usage(fresh=10, cache_read=100, output=5, calls=2)
     assert summed(commit(one))["tokens"] == spent
-    [row] = fact_tables.make_commit_rows(commit(one), {}, "")["sessions"]
+    [row] = tables.make_commit_rows(commit(one), {}, "")["sessions"]
     assert row[5:10] == transcripts.list_counts(spent)
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import agent_words
+from gitcp.agents.transcripts import agent_words
 
 BODY = """*** Begin Patch
 *** Add File: new.py

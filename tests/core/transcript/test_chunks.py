@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import transcript_facts, transcripts
+from gitcp.agents import transcripts
+from gitcp.agents.transcripts import transcript_facts
 
 # Lines of 20 to 50 KB: two to four make a chunk of the first 320.
 LINES = st.lists(st.integers(20_000, 50_000), max_size=20).map(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gitcp.agents import transcripts
 from gitcp.agents.codex import CLIENT
-from gitcp.core import transcripts
 from tests.support import recording
 
 # read by hand: scenario, lines, prompts, calls of 10 tokens in and 5 out, written

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import agent_words
+from gitcp.agents.transcripts import agent_words
 
 HERE = "<<'EOF'\ndef f():\n    return '$x > y'\nEOF\n"
 TEXT = "def f():\n    return '$x > y'\n"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from gitcp.agents import transcripts
 from gitcp.agents.reading.items import list_items
-from gitcp.core import transcripts
 from tests.support import recording
 
 gemini = agents.get_client("gemini-cli")

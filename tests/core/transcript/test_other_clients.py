@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from gitcp.agents import transcripts
 from gitcp.agents.reading import conversation
-from gitcp.core import transcripts
 from tests.support import recording
 
 TYPE_CHECKING = False

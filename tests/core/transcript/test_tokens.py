@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import transcripts
-from gitcp.core.transcripts import make_usage
+from gitcp.agents import transcripts
+from gitcp.agents.transcripts import make_usage
 
 ONE, TWO = make_usage(1, 2, 3, 4, 1), make_usage(10, 20, 30, 40, 2)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import transcript_facts
+from gitcp.agents.transcripts import transcript_facts
 
 SECOND = 1_000_000_000
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import findings
+from gitcp.setup.care import findings
 
 ROWS = [("objects are missing", f"object {number}", "'fetch'") for number in range(5)]
 

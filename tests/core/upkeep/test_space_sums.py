@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import findings
+from gitcp.setup.care import findings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.findings import Item
+    from gitcp.setup.care.findings import Item
 
 NOW = 1_000_000_000.0
 DAY = 86400

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitcp.core import v1_schema
+from gitcp.checkpoints.format import schema
 from gitcp.errors import InputError
 
 WHOLE = {
@@ -28,7 +28,7 @@ WHOLE = {
     ],
 )
 def test_the_summary_is_found_in_whatever_is_printed_around_it(printed: str) -> None:
-    assert v1_schema.parse_summary(printed) == WHOLE
+    assert schema.parse_summary(printed) == WHOLE
 
 
 def test_what_is_of_another_type_is_left_out() -> None:
@@ -39,7 +39,7 @@ def test_what_is_of_another_type_is_left_out() -> None:
         "friction": "no",
         "open_items": ["a", 1],
     }
-    assert v1_schema.parse_summary(json.dumps(given)) == {
+    assert schema.parse_summary(json.dumps(given)) == {
         "intent": "i",
         "outcome": "",
         "learnings": {"repo": [], "code": [], "workflow": []},
@@ -53,11 +53,11 @@ def test_what_is_of_another_type_is_left_out() -> None:
 )
 def test_no_summary_is_an_error(printed: str) -> None:
     with pytest.raises(InputError, match="no summary"):
-        v1_schema.parse_summary(printed)
+        schema.parse_summary(printed)
 
 
 def test_of_a_long_transcript_the_beginning_and_the_end_are_asked_about() -> None:
     said = [("User", "first"), ("Assistant", "x" * 500_000), ("User", "last")]
-    asked = v1_schema.build_request(["a.py"], said)
+    asked = schema.build_request(["a.py"], said)
     assert len(asked) < 130_000
     assert "[User] first" in asked and "[User] last" in asked and "a.py" in asked

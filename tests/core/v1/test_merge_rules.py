@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import merge_rules
+from gitcp.checkpoints.format import merge_rules
 
 SIZES = {"long": 9, "short": 3, "same": 3}
 JSON: st.SearchStrategy[Any] = st.recursive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import v1_schema
+from gitcp.checkpoints.format import schema
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from gitcp.core import v1_schema
 def test_the_prompts_that_made_something_or_the_last_one(
     made: list[str], said: list[str], asked: list[str]
 ) -> None:
-    assert v1_schema.choose_prompts(made, said) == asked
+    assert schema.choose_prompts(made, said) == asked
 
 
 def test_a_session_has_the_files_of_both_lists_and_keeps_what_is_told() -> None:
@@ -35,7 +35,7 @@ def test_a_session_has_the_files_of_both_lists_and_keeps_what_is_told() -> None:
         "token_usage": {"input_tokens": 1},
         "branch": None,
     }
-    found = v1_schema.build_part(metadata, ["one"])
+    found = schema.build_part(metadata, ["one"])
     nothing = {"turn_id": "", "prompt": ""}
     assert found["files"] == {"a": {"turn_id": "t", "prompt": "one"}, "b": nothing, "c": nothing}
     assert found["asked"] == ["one"]
@@ -45,5 +45,5 @@ def test_a_session_has_the_files_of_both_lists_and_keeps_what_is_told() -> None:
 
 @pytest.mark.parametrize("strange", [None, [], 3, "x"])
 def test_strange_types_are_no_crash(strange: object) -> None:
-    found = v1_schema.build_part({"files": strange, "files_touched": strange}, [])
+    found = schema.build_part({"files": strange, "files_touched": strange}, [])
     assert found["files"] == {} and found["asked"] == []

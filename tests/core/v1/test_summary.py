@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import v1_format
+from gitcp.checkpoints import format
 
 ID = "a1b2c3d4e5f6"
 ROOT = {"strategy": "manual-commit", "branch": "main"}
@@ -13,7 +13,7 @@ USAGE = {"input_tokens": 1, "output_tokens": 2, "subagent_tokens": {"input_token
 
 
 def test_json_is_laid_out_as_the_original_does() -> None:
-    made = v1_format.dump_json({"a": "x && <y>", "b": ["é"], "c": None})
+    made = format.dump_json({"a": "x && <y>", "b": ["é"], "c": None})
     assert made == (
         b'{\n  "a": "x \\u0026\\u0026 \\u003cy\\u003e",\n  "b": [\n    "\xc3\xa9"\n  ],\n'
         b'  "c": null\n}\n'
@@ -22,14 +22,14 @@ def test_json_is_laid_out_as_the_original_does() -> None:
 
 def test_a_path_that_is_not_utf8_survives_writing_and_reading() -> None:
     path = b"caf\xe9".decode("utf-8", "surrogateescape")
-    assert v1_format.parse_json(v1_format.dump_json({"files_touched": [path]})) == {
+    assert format.parse_json(format.dump_json({"files_touched": [path]})) == {
         "files_touched": [path]
     }
 
 
 @pytest.mark.parametrize("data", [None, b"", b"{", b"[1]", b"\xff\xfe", b'"x"'])
 def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
-    assert v1_format.parse_json(data) is None
+    assert format.parse_json(data) is None
 
 
 @pytest.mark.parametrize(
@@ -47,18 +47,18 @@ def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
 def test_every_variation_is_read_under_its_present_key(
     record: dict[str, Any], key: str, value: object
 ) -> None:
-    assert v1_format.upgrade_metadata(record)[key] == value
+    assert format.upgrade_metadata(record)[key] == value
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_what_is_nested_too_deep_is_read_as_nothing(more: int) -> None:
-    depth = v1_format._DEEPEST - 1 + more  # lists, in an object
+    depth = format._DEEPEST - 1 + more  # lists, in an object
     data = b'{"a": %s%s, "b": [], "c": "[[["}' % (b"[" * depth, b"]" * depth)
-    assert (v1_format.parse_json(data) is None) == bool(more)
+    assert (format.parse_json(data) is None) == bool(more)
 
 
 def test_a_value_of_a_wrong_type_is_not_handed_on() -> None:
-    assert "branch" not in v1_format.upgrade_metadata({"branch": 7})
+    assert "branch" not in format.upgrade_metadata({"branch": 7})
 
 
 def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None:
@@ -70,7 +70,7 @@ def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None
         "agent": "A",
     }
     new = {"created_at": "2", "files_touched": ["b"], "files": {"b": 2}, "agent": "B"}
-    assert v1_format.merge_metadata(old, new) == {
+    assert format.merge_metadata(old, new) == {
         "created_at": "1",
         "checkpoints_count": 0,
         "files_touched": ["a", "b"],
@@ -94,7 +94,7 @@ def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None
 def test_the_files_of_both_writings_are_united_where_both_have_a_table(
     old: dict[str, Any] | None, new: dict[str, Any], files: object
 ) -> None:
-    assert v1_format.merge_metadata(old, new).get("files") == files
+    assert format.merge_metadata(old, new).get("files") == files
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_transcript_is_named_full_log_only_where_nothing_newer_is(
     files: list[str], transcript: str
 ) -> None:
     where = f"/a1/b2c3d4e5f6/3/{transcript}" if transcript else ""
-    assert v1_format.build_paths(ID, 3, files)["transcript"] == where
+    assert format.build_paths(ID, 3, files)["transcript"] == where
 
 
 def test_what_has_its_present_key_is_not_read_under_its_former_one() -> None:
@@ -122,30 +122,30 @@ def test_what_has_its_present_key_is_not_read_under_its_former_one() -> None:
         "agent": "Codex",
         "agents": ["Claude Code"],
     }
-    read = v1_format.upgrade_metadata(given)
+    read = format.upgrade_metadata(given)
     assert (read["checkpoints_count"], read["agent"]) == (1, "Codex")
     assert read["checkpoint_transcript_start"] == 2
-    assert "agent" not in v1_format.upgrade_metadata({"agents": []})
+    assert "agent" not in format.upgrade_metadata({"agents": []})
 
 
 def test_a_summary_written_again_keeps_its_strategy_and_what_it_counted() -> None:
     old = {"strategy": "auto-commit", "checkpoints_count": 3, "files_touched": ["old"]}
-    again = v1_format.summarize(ID, old, [({"strategy": "manual-commit"}, [])])
+    again = format.summarize(ID, old, [({"strategy": "manual-commit"}, [])])
     assert (again["strategy"], again["checkpoints_count"]) == ("auto-commit", 3)
     assert again["files_touched"] == ["old"]
-    assert v1_format.summarize(ID, old, [({"checkpoints_count": 5}, [])])["checkpoints_count"] == 5
-    assert v1_format.summarize(ID, None, [({}, [])])["checkpoints_count"] == 0
+    assert format.summarize(ID, old, [({"checkpoints_count": 5}, [])])["checkpoints_count"] == 5
+    assert format.summarize(ID, None, [({}, [])])["checkpoints_count"] == 0
 
 
 @pytest.mark.parametrize(("size", "cut"), [(500, False), (501, True)])
 def test_a_prompt_of_500_bytes_is_not_cut_in_the_context(size: int, cut: bool) -> None:
-    text = v1_format.build_context(["x" * size]).rpartition("\n\n")[2]
+    text = format.build_context(["x" * size]).rpartition("\n\n")[2]
     assert text == ("x" * 500 + "..." if cut else "x" * size)
 
 
 def test_the_summary_counts_and_unites_its_sessions() -> None:
     session = {"strategy": "manual-commit", "branch": "main", "checkpoints_count": 2}
-    sessions: list[v1_format.Session] = [
+    sessions: list[format.Session] = [
         (
             {**session, "files_touched": ["b"], "token_usage": USAGE},
             ["metadata.json", "full.jsonl"],
@@ -153,7 +153,7 @@ def test_the_summary_counts_and_unites_its_sessions() -> None:
         ({**session, "files_touched": ["a"], "token_usage": USAGE}, ["metadata.json"]),
         (None, []),
     ]
-    made = v1_format.summarize(ID, {"migration_source_commit": "kept", **ROOT}, sessions)
+    made = format.summarize(ID, {"migration_source_commit": "kept", **ROOT}, sessions)
     assert list(made) == [
         "checkpoint_id",
         "strategy",
@@ -179,21 +179,21 @@ def test_the_summary_counts_and_unites_its_sessions() -> None:
 
 
 def test_the_context_cuts_a_long_prompt_between_characters() -> None:
-    text = v1_format.build_context(["short", "é" * 400])
+    text = format.build_context(["short", "é" * 400])
     assert text.startswith("# Session Context\n\n## User Prompts\n\n### Prompt 1\n\nshort\n\n###")
     assert text.endswith("é" * 250 + "...")
 
 
 def test_metadata_keys_stand_in_the_originals_order() -> None:
-    made = v1_format.merge_metadata(
+    made = format.merge_metadata(
         None, {"files": {}, "agent": "A", "session_id": "s", "checkpoint_id": ID}
     )
     keys = ["checkpoint_id", "session_id", "checkpoints_count", "files_touched", "agent", "files"]
-    assert list(json.loads(v1_format.dump_json(made))) == keys
+    assert list(json.loads(format.dump_json(made))) == keys
 
 
 def test_a_new_summary_takes_strategy_and_branch_from_its_sessions() -> None:
-    made = v1_format.summarize(ID, None, [(None, []), ({**ROOT, "cli_version": "1"}, [])])
+    made = format.summarize(ID, None, [(None, []), ({**ROOT, "cli_version": "1"}, [])])
     assert (made["strategy"], made["branch"], made["cli_version"]) == ("manual-commit", "main", "1")
 
 
@@ -204,7 +204,7 @@ def test_a_new_summary_takes_strategy_and_branch_from_its_sessions() -> None:
 )
 def test_a_compact_line_that_nobody_said_is_left_out(line: bytes) -> None:
     said = b'{"type": "user", "content": "x", "ts": "2026-01-01T00:00:00Z"}'
-    expanded = v1_format.expand_lines(line + b"\n" + said)
+    expanded = format.expand_lines(line + b"\n" + said)
     assert [json.loads(row) for row in expanded.splitlines()] == [
         {
             "type": "user",

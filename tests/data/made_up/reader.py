@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcripts
+from gitcp.agents import transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcripts import Fact
+    from gitcp.agents.transcripts import Fact
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:

@@ -202,7 +202,7 @@ class Program:
         self._link, self._tells, self._known, self._reuse = link, tells, modules, reuse
 
         from gitcp import memory
-        from gitcp.store import session
+        from gitcp.record import session
 
         self._tables, self._stat = memory._TABLES, session.stat_process
         self._entries = {name: entries.copy() for name, entries in self._tables.items()}
@@ -255,7 +255,7 @@ class Program:
         start = str(now * os.sysconf("SC_CLK_TCK") // 1_000_000_000)
         own, stat = os.getpid(), self._stat
 
-        from gitcp.store import session
+        from gitcp.record import session
 
         session.stat_process = lambda pid: (*stat(pid)[:2], start) if pid == own else stat(pid)
 
@@ -339,7 +339,7 @@ def main() -> None:
     sys.path[:1] = [TOP, *sys.path[:1]] if hook else [TOP]
     sys.executable = executable
     _trust_young_files()
-    import_module("gitcp.store.session")
+    import_module("gitcp.record.session")
     server = Server(socket.socket(fileno=int(listening)), int(life), os.path.isdir(_OPEN))
     if asked := server.serve():
         asked.run(_run_hook if hook else _run_command)
@@ -367,7 +367,7 @@ def _run_command() -> int:
 def _forget_compiled() -> None:
     """What was compiled in here is in memory: no program has to write it for the next."""
 
-    from gitcp import patterns
+    from gitcp.text import patterns
 
     patterns.COMPILED.clear()
 
@@ -375,7 +375,7 @@ def _forget_compiled() -> None:
 def _trust_young_files() -> None:
     """What git says is kept sooner than for a person: hardly a test is as long as that takes."""
 
-    from gitcp import gitdir
+    from gitcp.git import gitdir
 
     gitdir._SLACK = 20_000_000  # ns: the steps of the clock that files are dated by
 

@@ -1,0 +1,235 @@
+"""The JSON of a committed checkpoint: its summary and its sessions' metadata
+(doc/formats.md "Committed checkpoint")."""
+
+from __future__ import annotations
+
+from gitcp.agents import transcripts
+from gitcp.text import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Any
+
+    Metadata = dict[str, Any]  # a JSON object; unknown keys are preserved
+    Session = tuple[Metadata | None, Collection[str]]  # metadata, names in its directory
+
+METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
+LINES = "lines.json"
+SEPARATOR = "\n\n---\n\n"
+_COUNTS = """input_tokens cache_creation_tokens cache_read_tokens output_tokens
+api_call_count""".split()
+_LARGEST, _DEEPEST = 32 << 20, 100  # bytes, levels
+_STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
+_NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
+_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+NAME = "transcript.jsonl"
+_FORGOTTEN = "forgotten"  # in a session's metadata: the time
+_ROLES = ("user", "assistant")
+
+
+def dump_json(value: Mapping[str, Any]) -> bytes:
+    """JSON as the original program writes it: indented by two, <, > and & escaped, with a final
+    newline."""
+    document = json.dumps(value, indent=2, ensure_ascii=False).translate(_ESCAPES) + "\n"
+    try:
+        return document.encode()
+    except UnicodeEncodeError:  # a path that is not UTF-8: write its surrogates as escapes
+        safe = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in document)
+        return safe.encode()
+
+
+def parse_json(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -> Metadata | None:
+    """The JSON object in data; None if there is none, it is too large or nested too deep.
+
+    The limits protect readers from data that others may push.  Halves of surrogate pairs are
+    replaced.  parse: like json.loads().
+    """
+    if data and (len(data) > _LARGEST or _is_too_deep(data)):
+        return None
+    try:
+        value = json.mend_halves(parse(data or b""), data or b"")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_too_deep(data: bytes) -> bool:
+    """Whether objects and lists may be nested deeper than _DEEPEST."""
+    if len(data.translate(None, _NO_BRACKETS)) <= 2 * _DEEPEST:  # each of them is closed
+        return False
+    depth = 0
+    import re
+
+    for bracket in re.sub(_STRING, b"", data).translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in b"{[" else -1
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def upgrade_metadata(record: Metadata) -> Metadata:
+    """A session's metadata with present keys for former ones, without texts of a wrong type."""
+    from gitcp.checkpoints.format import keys as checkpoint_keys
+
+    metadata = dict(record)
+    for former, key in checkpoint_keys.FORMER.items():
+        value = metadata.get(former)
+        value = next(iter(value), None) if isinstance(value, list) else value
+        if value is not None:
+            metadata.setdefault(key, value)
+    metadata["files_touched"] = list_strings(metadata.get("files_touched"))
+    for key in checkpoint_keys.TEXTS:
+        if key in metadata and not isinstance(metadata[key], str):
+            del metadata[key]
+    return metadata
+
+
+def merge_metadata(old: Metadata | None, new: Metadata) -> Metadata:
+    """A session's metadata when it is written again: old updated by new, and joined where
+    checkpoint_keys says so, because an amended commit holds both.  null in new removes a key."""
+    from gitcp.checkpoints.format.keys import SESSION_ORDER, list_keys
+
+    old, metadata = old or {}, {**(old or {}), **new}
+    for key in (*list_keys("first"), *list_keys("earliest")):
+        if old.get(key):
+            metadata[key] = old[key]
+    for key in list_keys("keys"):
+        if isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
+            metadata[key] = {**old[key], **new[key]}
+    for key in list_keys("union"):
+        if old.get(key) or new.get(key):
+            metadata[key] = unite_strings(old.get(key), new.get(key))
+    for key in list_keys("sum"):
+        if isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
+            metadata[key] = _add_usage(old, new, key)
+    metadata["files_touched"] = metadata.get("files_touched") or []
+    metadata.setdefault("checkpoints_count", 0)
+    return order_keys({k: v for k, v in metadata.items() if v is not None}, SESSION_ORDER)
+
+
+def _add_usage(old: Metadata, new: Metadata, key: str) -> Metadata:
+    """The usage of a checkpoint that is written again: the sum, or one part if the session has used
+    nothing since."""
+    if old.get("token_usage") == new.get("token_usage"):
+        return dict(old[key])
+    return dict(transcripts.add_tokens(old[key], new[key]))
+
+
+def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
+    """The summary of sessions, in the order of their directories; keys that only old has stay."""
+    from gitcp.checkpoints.format.keys import SUMMARY_ORDER, list_keys
+
+    upgraded = [upgrade_metadata(m) if m else {} for m, _ in sessions]
+    metadata = dict(old or {})
+    metadata["checkpoint_id"] = checkpoint_id
+    for key in list_keys("taken"):
+        if old is None and (value := next((m[key] for m in upgraded if m.get(key)), None)):
+            metadata[key] = value
+    counts = [c for m in upgraded if isinstance(c := m.get("checkpoints_count"), int)]
+    if counts or "checkpoints_count" not in metadata:
+        metadata["checkpoints_count"] = sum(counts)
+    metadata["files_touched"] = unite_strings(
+        *(m.get("files_touched") for m in (old or {}, *upgraded))
+    )
+    metadata["sessions"] = [
+        build_paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)
+    ]
+    if usage := add_usages(m.get("token_usage") for m in upgraded):
+        metadata["token_usage"] = usage
+    return order_keys(metadata, SUMMARY_ORDER)
+
+
+def build_paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, str]:
+    """An entry of sessions[]: the paths of a session's files, "" for a missing one."""
+    prefix = f"/{checkpoint_id[:2]}/{checkpoint_id[2:]}/{number}/"
+    legacy = "full.log" in files and "full.jsonl" not in files
+    transcript = "full.log" if legacy else "full.jsonl"
+    files_by_key = {
+        "metadata": METADATA,
+        "transcript": transcript,
+        "context": CONTEXT,
+        "content_hash": HASH,
+        "prompt": PROMPT,
+    }
+    return {key: prefix + name if name in files else "" for key, name in files_by_key.items()}
+
+
+def add_usages(usages: Iterable[Any]) -> dict[str, int] | None:
+    """The sum of token usages without subagents' parts; None if there is none."""
+    usage_dicts = [u for u in usages if isinstance(u, dict)]
+    if not usage_dicts:
+        return None
+    column = [[u.get(k) for u in usage_dicts] for k in _COUNTS]
+    return {
+        k: sum(n for n in ns if isinstance(n, int)) for k, ns in zip(_COUNTS, column, strict=True)
+    }
+
+
+def get_text(metadata: Metadata, key: str) -> str:
+    """The text under a key; '' if it is missing or not a text."""
+    value = metadata.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def list_strings(value: Any) -> list[str]:
+    """The strings in a list; [] for any other value."""
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def unite_strings(*values: Any) -> list[str]:
+    """The strings of several lists, sorted; a value that is not a list is ignored."""
+    return sorted({text for value in values for text in list_strings(value)})
+
+
+def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
+    """The metadata of a forgotten session; at: the time.  `tasks` stays: the ids of subagents whose
+    files have to go as well."""
+    from gitcp.checkpoints.format.keys import ORIGINAL, OWN, list_keys
+
+    original, own = (
+        {key: metadata[key] for key in list_keys("kept", rows) if key in metadata}
+        for rows in (ORIGINAL, OWN)
+    )
+    return {**original, "checkpoints_count": 0, "files_touched": [], **own, _FORGOTTEN: at}
+
+
+def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether a session's metadata says that its content was forgotten."""
+    return bool(metadata and metadata.get(_FORGOTTEN))
+
+
+def order_keys(value: Metadata, keys: Sequence[str]) -> Metadata:
+    """value with keys first, in that order."""
+    return {k: value[k] for k in keys if k in value} | {
+        k: v for k, v in value.items() if k not in keys
+    }
+
+
+def build_context(prompts: Sequence[str]) -> str:
+    """context.md of a session: its prompts, each cut at 500 bytes."""
+    parts = ["# Session Context\n\n## User Prompts"]
+    for number, prompt in enumerate(prompts, 1):
+        data = prompt.encode("utf-8", "replace")
+        shortened = data[:500].decode("utf-8", "ignore") + "..." if len(data) > 500 else prompt
+        parts.append(f"### Prompt {number}\n\n{shortened}")
+    return "\n\n".join(parts)
+
+
+def expand_lines(data: bytes) -> bytes:
+    """Compact transcript lines in the form of Claude Code's; other lines are left out
+    (doc/formats.md "Checkpoints as refs")."""
+    return b"".join(map(_expand_line, data.split(b"\n")))
+
+
+def _expand_line(line: bytes) -> bytes:
+    try:
+        entry = json.mend_halves(json.loads(line), line) if line.strip() else None
+    except (ValueError, RecursionError):
+        return b""
+    if not isinstance(entry, dict) or entry.get("type") not in _ROLES:
+        return b""
+    role = entry["type"]
+    message = {"role": role, "content": entry.get("content")}
+    expanded = {"type": role, "timestamp": entry.get("ts"), "message": message}
+    return json.dumps(expanded).encode() + b"\n"

@@ -1,0 +1,456 @@
+"""The authors of lines: by checkpoints, by moves of files, and when work was recorded.
+
+Of several equal lines git's diff decides which one a commit added.  The record is made by gitcp's
+own diff.  Where a block repeats the lines beside it (a brace, an empty line), two diffs may each
+take another one of the equal lines for the new one.  What is shown beside git's diff follows
+git's.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import NamedTuple
+
+from gitcp.text import line_replay
+from gitcp.text.line_replay import count_equal_lines
+from gitcp.text.shapes import EMPTY, remove_space
+from gitcp.text.spans import shorten_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.git.objects.patches import Hunk
+
+    Lines = Callable[[str], Sequence[bytes]]  # of an oid
+
+    class LineRecord(TypedDict):
+        """The lines and the metadata of a session in a checkpoint; time: orders records."""
+
+        checkpoint_id: str
+        session_id: str
+        metadata: Mapping[str, Any]
+        lines: Mapping[str, Any] | None
+        time: str
+
+    class Author(TypedDict):
+        """who: "session", "person", "unknown" or "unrecorded".  The other keys are set for a
+        session; `agent` also if a commit names one and nothing was recorded, and if a conversation
+        of it may have written the line of which no hook has heard."""
+
+        who: str
+        session_id: str
+        agent: str
+        turn_id: str
+        number: int | None
+        prompt: str
+        model: str
+        tool_use_id: str | None
+        checkpoint_id: str
+
+    Ranges = Sequence[Sequence[Any]]
+    Blob = Callable[[str], bytes | None]
+    Other = Callable[[str, str], LineRecord | None]  # by checkpoint id and session id
+    Spread = Callable[[LineRecord, Mapping[str, Any]], dict[int, Author]]  # for an entry
+    Period = tuple[int, int | None]  # first and last second; None: it has not ended
+    Periods = Mapping[str, Sequence[Period]]  # by mail
+
+
+def select_added(authors: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:
+    """The authors of those of the lines (1-based) that hunks put in."""
+    return {line: authors[line] for line in list_new_lines(hunks) if line in authors}
+
+
+def align_authors(
+    decided: dict[int, Author], hunks: Iterable[Hunk], content: Callable[[], Sequence[bytes]]
+) -> dict[int, Author]:
+    """The authors of lines (1-based) in decided, and of new lines without one by their equals.
+
+    hunks: of git's diff of the commit.  content reads the lines of the file.  A line that hunks put
+    in and that decided lacks takes the author of an equal line that hunks did not put in, each in
+    its order; it takes none where the equal lines are of several sessions.
+    """
+    new = list_new_lines(hunks)
+    lacking = [line for line in new if line not in decided]
+    spare = sorted(decided.keys() - set(new)) if lacking else []
+    if not spare:
+        return decided
+    lines = content()
+    equals: dict[bytes, list[Author]] = {}
+    for line in spare:
+        if line <= len(lines):
+            equals.setdefault(lines[line - 1], []).append(decided[line])
+    alike = {
+        text: iter(authors)
+        for text, authors in equals.items()
+        if len({(author["who"], author["session_id"]) for author in authors}) == 1
+    }
+    aligned = dict(decided)
+    for line in lacking:
+        donors = alike.get(lines[line - 1]) if line <= len(lines) else None
+        if donors and (author := next(donors, None)):
+            aligned[line] = author
+    return aligned
+
+
+def list_new_lines(hunks: Iterable[Hunk]) -> list[int]:
+    """The lines that hunks put in."""
+    return [line for _, _, first, count in hunks for line in range(first, first + count)]
+
+
+# Find the paths whose content came from another path, which was deleted or has a new content.
+_MOST = 400  # pairs whose lines are compared
+
+
+def find_moves(
+    deleted: Mapping[str, str], created: Mapping[str, str], lines: Lines
+) -> dict[str, str]:
+    """new path -> the path it was moved from.  deleted, created: path -> oid.
+
+    Each deleted path is used once: for the same content first, then for the most similar one that
+    shares more than half of its lines, blank ones aside.
+    """
+    origins: dict[str, str] = {}
+    left = {path: oid for path, oid in deleted.items() if oid not in EMPTY}
+    for path, oid in created.items():
+        same = next((old for old, old_oid in left.items() if old_oid == oid), None)
+        if same is not None:
+            origins[path] = same
+            del left[same]
+    unpaired = [path for path in created if path not in origins]
+    if len(unpaired) * len(left) > _MOST:
+        return origins
+    scores = [
+        (_compute_likeness(lines(left[old]), lines(created[new])), new, old)
+        for new in unpaired
+        for old in left
+    ]
+    for score, new, old in sorted(scores, reverse=True):
+        if score > 0.5 and new not in origins and old in left:
+            origins[new] = old
+            del left[old]
+    return origins
+
+
+def find_origins(changed: Mapping[str, tuple[str, str]], lines: Lines) -> dict[str, str]:
+    """new path -> the path its content came from, for the changes of one look.
+
+    changed: path -> oid before and after, '' for no file.  Besides the results of find_moves(), a
+    path that took the former content of another changed path comes from that one: two files were
+    swapped, or one was moved and another one created in its place.
+    """
+    deleted = {path: old for path, (old, new) in changed.items() if not new}
+    created = {path: new for path, (old, new) in changed.items() if not old}
+    sources = find_moves(deleted, created, lines)
+    taken = set(sources.values())
+    left = {old: path for path, (old, new) in changed.items() if old != new and path not in taken}
+    for path, (old, new) in changed.items():
+        if path not in sources and new not in ("", old, *EMPTY) and new in left:
+            sources[path] = left.pop(new)
+    return sources
+
+
+def _compute_likeness(a: Sequence[bytes], b: Sequence[bytes]) -> float:
+    """The share of the longer text's lines that both have, white space and blank lines aside."""
+    texts = [[line for line in map(remove_space, text) if line] for text in (a, b)]
+    counts_a, counts_b = map(count_equal_lines, texts)
+    common = sum(min(n, counts_b.get(line, 0)) for line, n in counts_a.items())
+    return common / max(*map(len, texts), 1)
+
+
+# Read the authors of lines from the checkpoints of the commit that added them.
+#
+# The record is `lines.json` (gitcp-formats(5)): for each path the committed blobs, with ranges of
+# lines and their authors.  A line that is not recorded has no author.
+
+
+def build_nobody(who: str) -> Author:
+    """The author of a line that no session wrote."""
+    return {
+        "who": who,
+        "session_id": "",
+        "agent": "",
+        "turn_id": "",
+        "number": None,
+        "prompt": "",
+        "model": "",
+        "tool_use_id": None,
+        "checkpoint_id": "",
+    }
+
+
+_UNKNOWN = build_nobody("unknown")
+
+
+def credit_blob(
+    records: Sequence[LineRecord], path: str, oid: str, blob: Blob, other: Other
+) -> dict[int, Author]:
+    """The authors of the recorded lines of a path in a commit, by 1-based line; oid: its blob.
+
+    records: of all checkpoints of the commit.  blob reads a blob; other reads the record of another
+    session that wrote lines, None if it is gone.
+
+    If the recorded blob is another one (a rebase, a conflict), lines that both have, white space
+    aside, keep their authors.  If two checkpoints give a line to different sessions, the later one
+    counts; if they are of the same time, the author is unknown.
+    """
+
+    def spread(record: LineRecord, entry: Mapping[str, Any]) -> dict[int, Author]:
+        authors: dict[int, Author] = {}
+        for lines, parts in _list_ranges(entry.get("ranges")):
+            who, tool = (*parts, None, None)[:2]
+            if isinstance(who, str):
+                person, teller = who in ("person", "unknown"), _find_turn(record, who, records)
+                author = build_nobody(who) if person else build_author(teller, who, _get_name(tool))
+                authors |= dict.fromkeys(lines, author)
+        return authors
+
+    credited = [
+        (record["time"], _credit_lines(record, path, oid, blob, spread)) for record in records
+    ]
+    moved = _credit_moved_lines(records, path, oid, blob, other)
+    return {**moved, **(credited[0][1] if len(credited) == 1 else _choose_authors(credited))}
+
+
+def _choose_authors(credited: Iterable[tuple[str, dict[int, Author]]]) -> dict[int, Author]:
+    """The author of each line by the rule of credit_blob(); credited: (time, the authors by a
+    record) of each record."""
+    best: dict[int, tuple[tuple[bool, str], Author]] = {}
+    for time, authors in credited:
+        for line, author in authors.items():
+            is_session = author["who"] == "session"
+            rank = is_session, time
+            old_rank, old = best.get(line, ((False, ""), _UNKNOWN))
+            if line not in best or rank > old_rank:
+                best[line] = rank, author
+            elif rank == old_rank and is_session and _get_turn(author) != _get_turn(old):
+                best[line] = rank, _UNKNOWN
+    return {line: author for line, (_, author) in best.items()}
+
+
+def _get_turn(author: Author) -> tuple[str, str]:
+    return author["session_id"], author["turn_id"]
+
+
+def _credit_moved_lines(
+    records: Sequence[LineRecord], path: str, oid: str, blob: Blob, other: Other
+) -> dict[int, Author]:
+    """The lines written by sessions that are not in the checkpoint."""
+    lines: dict[int, Author] = {}
+    for record in records:
+        if any("others" in entry for entry in list_entries(record, path)):
+            lines |= _credit_lines(
+                record, path, oid, blob, lambda _, entry: _spread_foreign(entry, other)
+            )
+    return lines
+
+
+def list_entries(record: LineRecord, path: str) -> list[dict[str, Any]]:
+    """The entries of a path in a record, one for each content, oldest first."""
+    stored = (record["lines"] or {}).get(path)
+    return [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
+
+
+def _credit_lines(
+    record: LineRecord, path: str, oid: str, blob: Blob, spread: Spread
+) -> dict[int, Author]:
+    stored = list_entries(record, path)
+    for entry in stored:
+        if entry.get("oid") == oid:
+            return spread(record, entry)
+    for entry in reversed(stored):
+        old, new = blob(str(entry.get("oid"))), blob(oid)
+        if old is not None and new is not None:
+            authors = spread(record, entry)
+            paired = line_replay.pair_similar_lines(
+                line_replay.split_lines(old), line_replay.split_lines(new)
+            )
+            return {j + 1: authors[i + 1] for i, j in paired if i + 1 in authors}
+    return {}
+
+
+def _find_turn(record: LineRecord, turn_id: str, records: Sequence[LineRecord]) -> LineRecord:
+    """The record that tells of a turn: this one, else another one of its session.  The commit of
+    several checkpoints of a session, when amended, has lines of all in each."""
+    for other in (record, *records):
+        is_same = other["session_id"] == record["session_id"]
+        if is_same and turn_id in _get_mapping(other["metadata"].get("turns")):
+            return other
+    return record
+
+
+def _spread_foreign(entry: Mapping[str, Any], other: Other) -> dict[int, Author]:
+    authors: dict[int, Author] = {}
+    for lines, parts in _list_ranges(entry.get("others")):
+        turn_id, tool, session_id, checkpoint_id = (*parts, "", "", "", "")[:4]
+        theirs = other(str(checkpoint_id), str(session_id))
+        if theirs and isinstance(turn_id, str):
+            authors |= dict.fromkeys(lines, build_author(theirs, turn_id, _get_name(tool)))
+    return authors
+
+
+def _list_ranges(ranges: Ranges | None) -> Iterator[tuple[range, Sequence[Any]]]:
+    """Yield (lines, author) of the ranges of a content."""
+    for first, last, *author in ranges or ():
+        yield range(first, last + 1), author
+
+
+def _get_name(tool: Any) -> str | None:
+    return tool if isinstance(tool, str) else None
+
+
+def build_author(record: LineRecord, turn_id: str, tool_use_id: str | None) -> Author:
+    """The author for a turn of a recorded session, and a tool use in it.  A subagent's tool use
+    names the subagent as its agent; its model may differ from the turn's."""
+    metadata = record["metadata"]
+    turn = _get_mapping(_get_mapping(metadata.get("turns")).get(turn_id))
+    tool = _get_mapping(_get_mapping(metadata.get("tools")).get(tool_use_id or ""))
+    sources = (tool,) if tool.get("agent") else (tool, turn, metadata)
+    number = turn.get("number")
+    return {
+        "who": "session",
+        "session_id": record["session_id"],
+        "agent": str(metadata.get("agent") or ""),
+        "turn_id": turn_id,
+        "number": number if isinstance(number, int) else None,
+        "prompt": str(turn.get("prompt") or ""),
+        "model": next((str(source["model"]) for source in sources if source.get("model")), ""),
+        "tool_use_id": tool_use_id,
+        "checkpoint_id": record["checkpoint_id"],
+    }
+
+
+def _get_mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def fill_unknown(authors: dict[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
+    """The authors of lines; one that is missing or unknown is taken from what another tool
+    attests."""
+    if not attested:
+        return authors
+    filled = {n: who for n, who in attested.items() if authors.get(n, _UNKNOWN)["who"] == "unknown"}
+    return {**authors, **filled}
+
+
+def prefer_sessions(
+    authors: Mapping[int, Author], recorded: Mapping[int, Author]
+) -> dict[int, Author]:
+    """The authors of lines; one that is no session is replaced by a recorded session."""
+    better = {
+        line: author
+        for line, author in recorded.items()
+        if author["who"] == "session" and authors[line]["who"] != "session"
+    }
+    return {**authors, **better}
+
+
+def group_runs(
+    authors: Mapping[int, Author], first: int, count: int
+) -> Iterator[tuple[Author | None, int]]:
+    """Yield (author, number of lines) for the lines from first on; lines of the same edit share an
+    Author object."""
+    for _, run in groupby(map(authors.get, range(first, first + count)), key=id):
+        lines = list(run)
+        yield lines[0], len(lines)
+
+
+def format_label(author: Author) -> str:
+    """An author's name for a session: agent, session and number of the prompt."""
+    number = f" #{author['number']}" if author["number"] is not None else ""
+    return f"{author['agent'] or 'agent'} {shorten_id(author['session_id'])}{number}"
+
+
+def format_mail(author: Author) -> str:
+    """An author's address for a session."""
+    return f"<{author['session_id']}>"
+
+
+# Read when work was recorded, and which agent a commit names as its author.
+#
+# A clone writes a line when it begins and when it ends to record the work of its person:
+# `Gitcp-Recording: <clone> begun|ended <seconds> <mail>`.  Lines of clones may come in any order.
+KEY = "Gitcp-Recording"
+BEGUN, ENDED = "begun", "ended"
+_LINE = re.compile(rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)")
+_TRAILER = re.compile(rb"^Co-authored-by:[ \t]*(.+)$", re.M | re.I)
+_LINK = re.compile(rb"^(Claude-Session|Agent-Logs-Url):[ \t]*https?://\S+[ \t]*$", re.M | re.I)
+_LINKS = {b"claude-session": "Claude Code", b"agent-logs-url": "Copilot CLI"}
+_FORGE = re.compile(r"<no-?reply@[^<>]*>", re.I)  # a person's mail there has his name before it
+# Substrings of an agent's `Name <mail>` in lower case; its name alone may be a person's.
+_AGENTS = {
+    "<noreply@anthropic.com>": "Claude Code",
+    "claude[bot]": "Claude Code",
+    "<noreply@openai.com>": "Codex",
+    "<codex@openai.com>": "Codex",
+    "chatgpt-codex-connector[bot]": "Codex",
+    "gemini-cli": "Gemini CLI",
+    "gemini-code-assist": "Gemini CLI",
+    "copilot@users.noreply.github.com>": "Copilot CLI",
+    "copilot-swe-agent[bot]": "Copilot CLI",
+    "<cursoragent@cursor.com>": "Cursor",
+    "<noreply@opencode.ai>": "opencode",
+    "@aider.chat>": "aider",
+    "aider (": "aider",
+    "devin-ai-integration[bot]": "Devin",
+    "google-labs-jules[bot]": "Jules",
+    "<amp@ampcode.com>": "Amp",
+    "factory-droid[bot]": "Droid",
+}
+
+
+class Recording(NamedTuple):
+    """A line of a clone: from when on the work of its person is recorded, or no more."""
+
+    clone: str
+    word: str  # BEGUN or ENDED
+    seconds: int
+    mail: str
+
+
+def format_line(line: Recording) -> str:
+    """The text of a line."""
+    return f"{KEY}: {' '.join(map(str, line))}\n"
+
+
+def parse_lines(text: str) -> list[Recording]:
+    """The lines in a text that format_line() wrote."""
+    matches = map(_LINE.fullmatch, text.splitlines())
+    return [Recording(m[1], m[2], int(m[3]), m[4]) for m in matches if m]
+
+
+def build_periods(lines: Iterable[Recording]) -> dict[str, list[Period]]:
+    """The recorded periods of each mail; lines: of all clones."""
+    periods: dict[str, list[Period]] = {}
+    begun: dict[str, tuple[int, str]] = {}
+    ordered = sorted(set(lines), key=lambda line: (line.seconds, line.word == BEGUN))
+    for clone, word, seconds, mail in ordered:
+        if clone in begun and (word == ENDED or begun[clone][1] != mail):
+            start, mail_before = begun.pop(clone)
+            periods.setdefault(mail_before, []).append((start, seconds))
+        if word == BEGUN:
+            begun.setdefault(clone, (seconds, mail))
+    for start, mail in begun.values():
+        periods.setdefault(mail, []).append((start, None))
+    return periods
+
+
+def covers_range(recorded: Periods, mail: str, seconds: int) -> bool:
+    """Whether the work of a mail's person was recorded at that time."""
+    return any(a <= seconds and (b is None or seconds <= b) for a, b in recorded.get(mail, ()))
+
+
+def is_forge(committer: str) -> bool:
+    """Whether a forge's program, which nobody can write to, made a commit: a squash, a merge or an
+    edit in a browser.  committer: begins with `Name <mail>`."""
+    return bool(_FORGE.search(committer))
+
+
+def find_attested_agent(author: str, message: bytes) -> str:
+    """The agent that a commit's author or a trailer in its message names; '' for none."""
+    names = [author, *(m.decode("utf-8", "replace") for m in _TRAILER.findall(message))]
+    agents = (agent for name in names for sign, agent in _AGENTS.items() if sign in name.lower())
+    links = (_LINKS[key.lower()] for key in _LINK.findall(message))
+    return next(agents, "") or next(links, "")

@@ -1,0 +1,164 @@
+"""Find the string values in a JSON text, and decode them."""
+
+from __future__ import annotations
+
+from gitcp.text import json
+from gitcp.text.patterns import load_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
+
+    Secret = tuple[str, int, int]  # rule, start, end
+    Value = tuple[int, int, bytes]  # start, end, key
+
+_TOKEN = load_pattern(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
+# Two \u escapes, the first of [dD][89ABab], are one character outside the BMP.
+_ESCAPE = load_pattern(
+    rb"\\(?:u([0-9A-Fa-f]{4}(?:(?<=[dD][89ABab]..)\\u[dD][C-Fc-f][0-9A-Fa-f]{2})?)|(.))"
+)
+_CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
+_OPAQUE = load_pattern(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
+# Keys of gitcp's own documents whose values are ids, paths, branches and words of its own.
+_OWN = load_pattern(
+    rb'"(transcript_path|branch|files_touched|omitted|before|oid|mode|turns?|turn_id|ranges|commit'
+    rb"|created_at|cli_version|strategy|agents?|tools|tasks|transcript_(?:identifier|uuid)_at_start"
+    rb'|metadata|transcript|context|content_hash)"$'
+)
+_LABEL = 18  # bytes with the quotes: no secret's format is as short as most keys
+_CIPHERTEXT = 64  # bytes with the quotes: no model's signature is as short
+_IMAGE = load_pattern(rb'"(?:image|base64"$)')
+
+
+def is_well_formed(data: bytes) -> bool:
+    """Whether data is a JSON text; bytes that are not UTF-8 are accepted."""
+    try:
+        json.loads(data.decode("latin-1"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def list_values(data: bytes, own: bool = False) -> tuple[list[Value], list[Value], list[Value]]:
+    """(values, names, documents): (start, end, key) of each string: its span without the quotes,
+    its key with them.
+
+    data is well-formed.  values may be redacted.  names and ids may look random and are secret only
+    by a format.  documents, in an object whose `type` begins with image, are secret only if they
+    are base64 of a text with a secret.  own: in a document of gitcp, paths and branches are names,
+    too.  Long values of keys that end in signature or are `encrypted_content`, which an agent
+    needs back, are left out (doc/formats.md "Redaction").
+    """
+    spans: list[Value] = []
+    names: list[Value] = []
+    documents: list[Value] = []
+    stack: list[tuple[bytes, bytes, int, bool]] = []
+    kind, key, first, image = b"", b"", 0, False
+    for match in _TOKEN.finditer(data):
+        string = match[1]
+        if string is None:
+            mark = match[0]
+            if mark in b"{[":
+                stack.append((kind, key, first, image))
+                kind, key, first, image = mark, key if mark == b"[" else b"", len(spans), False
+            else:
+                if image:
+                    documents += spans[first:]
+                    del spans[first:]
+                kind, key, first, image = stack.pop()
+        elif match[2] is not None:
+            key = string
+            if len(string) > _LABEL:
+                names.append((match.start() + 1, match.start() + len(string) - 1, b'""'))
+        else:
+            if kind == b"{" and key == b'"type"' and _IMAGE.match(string):
+                image = True
+            span = (match.start() + 1, match.start() + len(string) - 1, key)
+            if not (opaque := (own and _OWN.match(key)) or _OPAQUE.search(key)):
+                spans.append(span)
+            elif opaque[1] or len(string) < _CIPHERTEXT:
+                names.append(span)
+    return spans, names, documents
+
+
+class Decoded:
+    """A string value without its escapes, with the raw offset of each byte."""
+
+    def __init__(self, data: bytes, start: int, end: int) -> None:
+        self._end = end
+        self._here, self._there, self._whole = [0], [start], [False]
+        pieces: list[bytes] = []
+        size = 0
+        for match in _ESCAPE.finditer(data, start, end):
+            piece = data[start : match.start()]
+            char = _decode_escape(match)
+            size += len(piece)
+            self._here += (size, size + len(char))
+            self._there += (match.start(), match.end())
+            self._whole += (True, False)
+            size += len(char)
+            start = match.end()
+            pieces += (piece, char)
+        pieces.append(data[start:end])
+        self.text = b"".join(pieces)
+
+    def find_raw_span(self, start: int, end: int) -> tuple[int, int]:
+        """The [start, end) in the raw data of a part of text; escapes are not split."""
+        return self._find_raw_offset(start, False), self._find_raw_offset(end, True)
+
+    def _find_raw_offset(self, offset: int, up: bool) -> int:
+        if offset >= len(self.text):
+            return self._end
+        import bisect
+
+        index = bisect.bisect_right(self._here, offset) - 1
+        past = offset - self._here[index]
+        if not self._whole[index]:
+            return self._there[index] + past
+        return self._there[index + 1] if up and past else self._there[index]
+
+
+def _decode_escape(match: re.Match[bytes]) -> bytes:
+    if match[1]:
+        text: str = json.loads(b'"%b"' % match[0])
+        return text.encode("utf-8", "surrogatepass")
+    return _CONTROL.get(match[2], match[2])
+
+
+def join_values(
+    data: bytes, places: list[Value]
+) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
+    """(text, parts): the values at places joined in a text, and (start, end, value) of each in it.
+
+    A value has lines of its own, as `"key": "value"`, so that its key is searched with it.
+    """
+    pieces: list[bytes] = []
+    parts: list[tuple[int, int, Decoded]] = []
+    size = 0
+    for start, end, key in places:
+        value = Decoded(data, start, end)
+        head = b"\n\n" + key + b': "'
+        size += len(head)
+        parts.append((size, size + len(value.text), value))
+        size += len(value.text) + 1
+        pieces += (head, value.text, b'"')
+    return b"".join(pieces), iter(parts)
+
+
+def map_to_values(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
+    """The secrets in a joined text, with their offsets in the raw data of its values."""
+    out: list[Secret] = []
+    first = 0
+    for start, end, value in parts if secrets else ():
+        while first < len(secrets) and secrets[first][2] <= start:
+            first += 1
+        for rule, a, b in secrets[first:]:
+            if a >= end:
+                break
+            out.append((rule, *value.find_raw_span(max(a, start) - start, min(b, end) - start)))
+    return out
+
+
+if TYPE_CHECKING:
+    Part = tuple[int, int, Decoded]  # start, end in a joined text

@@ -1,0 +1,73 @@
+"""Pictures of transcripts, which are kept beside them."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.checkpoints.redact import images
+from gitcp.git import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitcp.git.repo import Repo
+
+
+def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
+    """A function that replaces the pictures in lines of a transcript, for gitcp.images drop or
+    apart."""
+    if repo.config.get_option("gitcp.images") == "drop":
+        return lambda data: images.replace(data, images.drop)
+    return lambda data: move_pictures(repo, data)
+
+
+def move_pictures(repo: Repo, data: bytes) -> bytes:
+    """Write the pictures of lines to files; return the lines with marks in their place."""
+
+    def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+        if body.startswith(images.MARK) or body == images.DOT[1]:
+            return kind, body
+        name = files.hash_bytes(body)
+        if not os.path.exists(_locate_picture(repo, name)):
+            files.write_private(repo, _locate_picture(repo, name), body, durable=True)
+        return kind, images.MARK + name.encode()
+
+    return images.replace(data, put)
+
+
+def restore_pictures(repo: Repo, data: bytes) -> bytes:
+    """Lines with their marks replaced by the pictures; a dot for a missing one."""
+
+    def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+        if not body.startswith(images.MARK):
+            return kind, body
+        picture = files.read_bytes(_locate_picture(repo, _parse_name(body)))
+        return (kind, picture) if picture else images.DOT
+
+    return images.replace(data, get)
+
+
+def forget_pictures(repo: Repo, data: bytes) -> None:
+    """Remove the pictures whose marks are in lines of a transcript."""
+
+    def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+        if body.startswith(images.MARK):
+            files.remove_private(repo, _locate_picture(repo, _parse_name(body)))
+        return kind, body
+
+    images.replace(data, drop)
+
+
+def locate_folder(repo: Repo) -> str:
+    """The directory of the pictures."""
+    return repo.join_shared("images")
+
+
+def _parse_name(body: bytes) -> str:
+
+    return body.removeprefix(images.MARK).decode("ascii").replace("/", "")
+
+
+def _locate_picture(repo: Repo, name: str) -> str:
+    return os.path.join(locate_folder(repo), name)

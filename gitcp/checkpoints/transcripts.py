@@ -1,0 +1,621 @@
+"""Storing the transcript of a session in the object database: redacted, in chunks."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zlib
+
+from gitcp import git
+from gitcp.agents import find_client, transcripts
+from gitcp.git import files
+from gitcp.git.files import Damaged, exclusive, move_aside, open_file, put_file
+from gitcp.text import json, prompt_text, shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, Protocol
+
+    from gitcp.git.files import Stamp
+    from gitcp.git.objects import Objects
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import State
+
+    class Redactor(Protocol):
+        """The part of a redactor that is used here; lines stay lines, a document a document."""
+
+        def redact_jsonl(self, data: bytes) -> bytes: ...
+        def redact_document(self, data: bytes) -> bytes: ...
+
+    Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
+
+_PIECE = 1 << 20  # bytes hashed at once
+
+
+class StoredTranscript:
+    """A transcript whose chunks are in the object database.
+
+    chunks: their oids in order; size: bytes of the joined transcript; items: the number of its
+    lines or messages; scan: the result of the agent's scanner; live: files.read_stamp() of the live
+    file before it was read."""
+
+    __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "live", "scan", "size")
+
+    def __init__(self, copy: Copy, tail: bytes, oids: list[str], scan: Any, live: Stamp) -> None:
+        self._copy, self._rest, self._hash, self.live = copy, tail, "", live
+        self.chunks, self.size, self.scan = oids, copy.size + len(tail), scan
+        lines = int(copy.known.get("lines", 0)) + bool(tail)
+        self.items = int(scan["items"]) if scan else lines
+
+    def __del__(self) -> None:
+        self._copy.close()
+
+    def read(self) -> bytes:
+        """The whole redacted transcript."""
+        return self._copy.read() + self._rest
+
+    def list_lines(self) -> Iterator[bytes]:
+        """Yield the redacted lines in their order; for a document, the lines of its text."""
+        for piece, _ in transcripts.read_lines(self._copy.read, 0, self._copy.size):
+            yield from piece.splitlines(keepends=True)
+
+    @property
+    def content_hash(self) -> str:
+        """hash_content() of the joined stored bytes."""
+        if not self._hash:
+            digest, offset = _start_sha256(self.size), 0
+            while data := self._copy.read(offset, min(self._copy.size, offset + _PIECE)):
+                digest.update(data)
+                offset += len(data)
+            digest.update(self._rest)
+            self._hash = "sha256:" + digest.hexdigest()
+        return self._hash
+
+
+class StoredChunks:
+    """A stored transcript without a live file: the oids of its chunks, and its hash."""
+
+    __slots__ = ("chunks", "content_hash")
+
+    def __init__(self, oids: list[str], content_hash: str) -> None:
+        self.chunks, self.content_hash = oids, content_hash
+
+
+def store_chunks(objects: Objects, data: bytes) -> StoredChunks:
+    """Store a whole redacted transcript."""
+    oids = [objects.write("blob", piece) for piece in transcripts.split_chunks(data)]
+    return StoredChunks(oids, hash_content(data))
+
+
+def hash_content(data: bytes) -> str:
+    """'sha256:' and 64 hex digits, as content_hash.txt holds them
+    (doc/formats.md "Committed checkpoint")."""
+    digest = _start_sha256(len(data))
+    digest.update(data)
+    return "sha256:" + str(digest.hexdigest())
+
+
+def _start_sha256(size: int) -> Any:
+    """A digest for size bytes."""
+    if size < _PIECE:
+        return shapes.start_sha256()
+    import hashlib
+
+    return hashlib.sha256()
+
+
+class Source:
+    """A live transcript: of a session, or of its subagent agent_id.  The scanner, if any, reads the
+    redacted bytes."""
+
+    __slots__ = ("agent_id", "path", "redactor", "scanner", "session_id")
+
+    def __init__(
+        self,
+        session_id: str,
+        path: str | None,
+        redactor: Redactor,
+        scanner: Scanner | None = None,
+        agent_id: str = "",
+    ) -> None:
+        self.session_id, self.agent_id, self.path = session_id, agent_id, path
+        self.redactor, self.scanner = redactor, scanner
+
+
+def store_transcript(
+    repo: Repo, source: Source, complete: bool = False, check: bool = False
+) -> StoredTranscript | None:
+    """Store what a live transcript has gained; None if nothing was ever read.
+
+    complete: take a last line without a newline.  check: compare all bytes read before, not only
+    the last 4 KiB.  A file that shrank or was replaced begins a new part; nothing stored is dropped
+    (doc/formats.md "Transcript").  Nothing is read while a rule of redaction is invalid.  Takes
+    only this session's transcript lock.
+    """
+    name = name_copy(source.session_id, source.agent_id)
+    with exclusive(repo, f"transcript-{source.session_id}"):
+        copy = Copy(repo, name)
+
+        from gitcp.checkpoints import redactor as redaction
+
+        live = _open_live(repo, source.path) if redaction.can_read_rules(repo) else -1
+        if live < 0 and not copy.size:
+            return None
+        reader = Reader(repo, copy, source.redactor, source.scanner)
+        tail, stamp = b"", files.read_stamp(live) if live >= 0 else []
+        try:
+            if live >= 0:
+                first_line = os.pread(live, 64, 0).partition(b"\n")[0]
+                if transcripts.is_document(first_line, source.path or ""):
+                    reader.take_document(live)
+                else:
+                    tail = reader.take_lines(live, complete, check)
+        finally:
+            if live >= 0:
+                os.close(live)
+        return StoredTranscript(copy, tail, reader.finish(tail), reader.scan, stamp)
+
+
+def _open_live(repo: Repo, path: str | None) -> int:
+    """A descriptor of the live transcript; -1 if there is none, or, with a warning, if it is
+    unreadable."""
+    fd, why = _try_open(repo, path)
+    if why:
+        from gitcp.text import console
+
+        console.warn_lacking(why)
+    return fd
+
+
+def explain_unreadable(repo: Repo, path: str | None) -> str:
+    """Why an existing transcript is not read; '' if it is, or does not exist."""
+    fd, why = _try_open(repo, path)
+    if fd >= 0:
+        os.close(fd)
+    return why
+
+
+def _try_open(repo: Repo, path: str | None) -> tuple[int, str]:
+    """(a descriptor of the live transcript, else -1; why an existing one is not read)."""
+    if not path or "\0" in path:
+        return -1, ""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return -1, ""
+    except OSError as e:
+        return -1, f"the transcript {path!a} cannot be read: {e.strerror}"
+    if why := _explain_strange(repo, path, fd):
+        os.close(fd)
+        return -1, f"the transcript {path!a} is ignored: {why}"
+    return fd, ""
+
+
+def _explain_strange(repo: Repo, path: str, fd: int) -> str:
+    """Why a file is not taken for a client's transcript; '' if it is."""
+    st = os.fstat(fd)
+    if not stat.S_ISREG(st.st_mode):
+        return "it is not a regular file"
+    if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
+        return "it is another user's"
+    if _is_below(path, {repo.common, repo.git_dir}) and not _is_below(
+        path, {repo.join_shared("exports")}
+    ):
+        return "it lies in the git directory"
+    if not transcripts.looks_right(os.pread(fd, 4096, 0)):
+        return "it does not begin as a transcript does"
+    return ""
+
+
+def _is_below(path: str, folders: set[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
+
+
+def store_session(
+    repo: Repo, state: State, complete: bool = False, check: bool = False
+) -> StoredTranscript | None:
+    """Store the session's transcript as far as it is on disk; None without one.  Also sets the
+    turn's model and number from the transcript.
+
+    complete, check: as for store_transcript().
+    """
+    scan = find_client(state.get("agent_type", "")).scan
+
+    from gitcp.checkpoints import redactor as redaction
+
+    path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
+    source = Source(state["session_id"], path, redactor, scan)
+    result = store_transcript(repo, source, complete, check)
+    turn = state.get("turns", {}).get(state.get("turn_id", ""))
+    if result and result.scan and turn:
+        if result.scan.get("model"):
+            turn["model"] = result.scan["model"]
+        _number_turn(state, turn, result.scan["prompts"])
+    return result
+
+
+def _number_turn(state: State, turn: dict[str, Any], asked: Sequence[str]) -> None:
+    """Set the turn's number to its prompt's position in the transcript; it is higher than our count
+    if hooks were installed later."""
+    earlier = [old.get("number", 0) for old in state["turns"].values() if old is not turn]
+    number = prompt_text.find_number(dict(enumerate(asked, 1)), turn)
+    if number > max(earlier, default=0):
+        turn["number"] = number
+
+
+def list_prompts(state: State, stored: StoredTranscript | None) -> list[str]:
+    """The redacted prompts of the transcript, then those of turns that it lacks."""
+    asked = list(stored.scan["prompts"]) if stored and stored.scan else []
+    known = {"", *asked}
+    lacking = [turn["prompt"] for turn in state.get("turns", {}).values()]
+    if not (lacking := [prompt for prompt in lacking if prompt not in known]):
+        return asked
+    in_order = sorted(asked)  # a prompt comes directly before those that begin with it
+    for prompt in lacking:
+        import bisect
+
+        place = bisect.bisect_left(in_order, prompt)
+        if not any(longer.startswith(prompt) for longer in in_order[place : place + 1]):
+            asked.append(prompt)
+            in_order.insert(place, prompt)
+    return asked
+
+
+# A copy of a session's redacted transcript, so that only new lines have to be redacted.
+#
+# <common>/gitcp/transcript/<name>.redacted only grows, or is replaced by a new file, so that a
+# process that has it open reads on.  <name>.json has its size and the chunks that are stored.
+# Both are a cache: a damaged copy is written anew from the live transcript.
+TAIL = 4096  # bytes compared before reading on (doc/git.md "Notes")
+_VERSION = 1
+
+
+def name_copy(session_id: str, agent_id: str = "") -> str:
+    """The name of the copy for a session, or for one of its subagents.  Raises InputError for an
+    unsafe id."""
+    session = shapes.check_session_id(session_id)
+    return f"{session}~{shapes.check_component(agent_id, 'agent_id')}" if agent_id else session
+
+
+class Copy:
+    """The copy of that name; the caller holds the lock of its session's transcripts.
+
+    known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, stamp]…],
+    "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "scan", "document"}.
+    stamp: of the packs in which the chunk was last found.
+    """
+
+    def __init__(self, repo: Repo, name: str) -> None:
+        self._path = repo.join_shared("transcript", f"{name}.redacted")
+        self._json = repo.join_shared("transcript", f"{name}.json")
+        self._repo = repo
+        self.known: dict[str, Any] = {}
+        self.fd = -1
+        self._load()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @property
+    def size(self) -> int:
+        return int(self.known.get("size", 0))
+
+    def read(self, start: int = 0, end: int | None = None) -> bytes:
+        """The bytes of the copy from start to end, by default to its end."""
+        return read_span(self.fd, start, self.size if end is None else end) if self.fd >= 0 else b""
+
+    def append(self, data: bytes) -> None:
+        """Add data; bytes behind the end, from a killed process, are overwritten."""
+        if self.fd < 0:
+            self._open(os.O_RDWR | os.O_CREAT)
+        try:
+            files.write_at(self.fd, data, self.size)
+        except OSError:
+            os.ftruncate(self.fd, self.size)
+            raise
+        self._note_end(self.size + len(data))
+
+    def replace(self, data: bytes) -> None:
+        """Replace the whole copy by a new file with data."""
+        path, self._path = self._path, f"{self._path}.{os.getpid()}"
+        self.close()
+        try:
+            self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+            files.write_at(self.fd, data, 0)
+            put_file(self._repo.common, self._path, path)
+        except OSError:
+            files.remove_file(self._path)
+            raise
+        self._path = path
+        self._note_end(len(data))
+
+    def save(self) -> None:
+        """Write known; the copy itself is written before."""
+        data = json.dumps({**self.known, "version": _VERSION}).encode()
+        files.write_private(self._repo, self._json, data)
+
+    def _load(self) -> None:
+        known = files.load_cache(self._json, shapes.TRANSCRIPT) or {"version": 0}
+        try:
+            self._open(os.O_RDWR)
+        except FileNotFoundError:
+            return
+        size = known.get("size", 0)
+        tail = read_span(self.fd, max(0, size - TAIL), size)
+        if known["version"] == _VERSION and known["crc"] == zlib.crc32(tail):
+            self.known = known
+            return
+        self.close()  # another process may read the old file: a new one is begun
+        move_aside(self._repo.common, self._path)
+
+    def _open(self, flags: int) -> None:
+        if flags & os.O_CREAT:
+            self.fd = files.open_private(self._repo, self._path, flags)
+            return
+        try:
+            self.fd = open_file(self._path, flags | os.O_NOFOLLOW)
+        except Damaged:
+            move_aside(self._repo.common, self._path)
+            raise FileNotFoundError(self._path) from None
+
+    def _note_end(self, size: int) -> None:
+        self.known["size"] = size
+        self.known["crc"] = zlib.crc32(read_span(self.fd, max(0, size - TAIL), size))
+
+
+def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
+    """Remove the copy of a session's transcript, or of that of its subagent agent_id."""
+    for end in (".json", ".redacted"):
+        files.remove_private(
+            repo, repo.join_shared("transcript", name_copy(session_id, agent_id) + end)
+        )
+
+
+def read_span(fd: int, start: int, end: int) -> bytes:
+    """The bytes of a file from start to end, fewer if it is shorter."""
+    parts = []
+    while start < end and (data := os.pread(fd, end - start, start)):
+        parts.append(data)
+        start += len(data)
+    return b"".join(parts)
+
+
+def read_live(path: str, start: int = 0) -> bytes:
+    """The bytes of a client's file from start on, or from its beginning if it is shorter than that;
+    bounded as by read_bounded().  Raises OSError, also for an invalid path."""
+    if "\0" in path:
+        raise FileNotFoundError(path)
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe is not waited for
+    try:
+        size = os.fstat(fd).st_size
+        return transcripts.read_bounded(
+            lambda a, b: read_span(fd, a, b), start if start <= size else 0, size
+        )
+    finally:
+        os.close(fd)
+
+
+# Reading what a live transcript has gained: it is redacted, scanned, and cut into chunks.
+_MUCH = 2 << 20  # new bytes, from which on a faster hash is worth its import
+_MORE = 8 << 20  # new bytes, from which on other processes are worth their start
+
+
+class Reader:
+    """One reading, from the live file into the copy and the object database.
+
+    The copy's "chunks" are [oid, size, stamp of the packs that have it] each.
+    """
+
+    def __init__(
+        self,
+        repo: Repo,
+        copy: Copy,
+        redactor: Redactor,
+        scanner: Scanner | None,
+    ) -> None:
+        self._repo, self._copy = repo, copy
+        self._redactor, self._scanner = redactor, scanner
+        self.scan: Any = copy.known.get("scan")
+        self._is_changed = False  # what is known of the copy, since it was saved
+
+    def take_lines(self, live: int, complete: bool, check: bool) -> bytes:
+        """Take the complete new lines; return a redacted last line without newline if complete."""
+        copy, size = self._copy, os.fstat(live).st_size
+        if "document" in copy.known:
+            copy.known.clear()
+            copy.replace(b"")
+        old = copy.known.get("live")
+        grown = old is None or _is_continued(live, size, old, check)
+        start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
+        end, stored_keys = start, None if grown else self._list_line_keys()
+        if stored_keys is not None:
+            git.append_trace("transcript", "the live file shrank or was replaced: a new part")
+            copy.known["parts"] = copy.known.get("parts", 1) + 1
+        for red, new_end in self._redact_stretches(live, start, size):
+            crc = _compute_crc(live, end, new_end, crc)
+            end = new_end
+            self._take_lines(red, stored_keys)
+        if end > start or not grown:
+            copy.known["live"] = _describe_live(live, end, crc)
+            self._is_changed = True
+        if end == start and not grown:
+            self._scan_new(b"")
+        tail = transcripts.read_line(_make_reader(live), end, size) if complete else b""
+        return self._redact_last(tail) if tail.strip() else b""
+
+    def _redact_stretches(self, live: int, start: int, size: int) -> Iterator[transcripts.Stretch]:
+        """Yield the new lines, redacted, in stretches, each with the offset after it.  Several
+        processes redact much."""
+        ends: list[int] = []
+
+        def read() -> Iterator[bytes]:
+            limit: int = self._repo.config.get_option("gitcp.max-transcript-size")
+            room = max(limit - self._copy.size, transcripts.ROOM)
+            for new, end in transcripts.read_stretches(_make_reader(live), start, size, room):
+                ends.append(end)
+                yield new
+
+        redact = self._redactor.redact_jsonl
+        redacted: Iterable[bytes] = map(redact, read())
+        if size - start >= _MUCH:
+            self._repo.objects.prepare_large_writes()
+        if size - start >= _MORE:
+            from gitcp.git.objects import reading
+
+            redacted = reading.spread_batches(self._repo.objects, read(), lambda _: redact, 0)
+        for number, red in enumerate(redacted):
+            yield red, ends[number]
+
+    def _take_lines(self, red: bytes, stored_keys: set[bytes] | None) -> None:
+        """Add redacted lines to the copy, store their chunks and scan them.  stored_keys: of the
+        lines to leave out, None for none."""
+        if stored_keys is not None:
+            lines = (line for line in red.split(b"\n") if line)
+            red = b"".join(
+                line + b"\n" for line in lines if _make_line_key(line) not in stored_keys
+            )
+        self._copy.append(red)
+        known = self._copy.known
+        known["lines"] = known.get("lines", 0) + red.count(b"\n")
+        self._store_chunks()
+        self._scan_new(red)
+
+    def _list_line_keys(self) -> set[bytes]:
+        pieces = transcripts.read_lines(self._copy.read, 0, self._copy.size)
+        return {_make_line_key(line) for piece, _ in pieces for line in piece.split(b"\n")}
+
+    def take_document(self, live: int) -> None:
+        """Take one JSON document, as a whole, if it has changed."""
+        copy, st = self._copy, os.fstat(live)
+        signature = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
+        if copy.known.get("document") == signature or (
+            st.st_size > transcripts.LARGEST_DOCUMENT and copy.size
+        ):
+            return
+        if st.st_size > transcripts.LARGEST_DOCUMENT:
+            data = transcripts.read_line(_make_reader(live), 0, st.st_size)
+        else:
+            data = read_span(live, 0, st.st_size)
+
+        from gitcp.agents.transcripts import transcript_facts
+
+        red = transcript_facts.merge_documents(copy.read(), self._redactor.redact_document(data))
+        self.scan = self._scanner(red, None) if self._scanner else None
+        copy.known = {"document": signature, "scan": self.scan, "lines": 1}
+        copy.known["chunks"] = []
+        for piece in transcripts.split_document(red)[:-1]:
+            self._store_chunk(piece, len(piece) + 1)
+        copy.replace(red)
+        self._is_changed = True
+
+    def finish(self, remaining: bytes) -> list[str]:
+        """Save what is known of the copy; return the oids of all its chunks with remaining after
+        it.  Each is in the object database."""
+        done = self._copy.known.get("chunks", [])
+        self._write_missing(done)
+        if self._is_changed:
+            self._copy.save()
+        tail = self._copy.read(sum(c[1] for c in done)) + remaining
+        document = "document" in self._copy.known
+        pieces = [tail] if document else transcripts.split_chunks(tail, len(done))
+        return [c[0] for c in done] + [self._repo.objects.write("blob", p) for p in pieces]
+
+    def _store_chunks(self) -> None:
+        done = self._copy.known.setdefault("chunks", [])
+        tail = self._copy.read(sum(c[1] for c in done))
+        start = 0
+        for end in transcripts.find_ends(tail, len(done)):
+            self._store_chunk(tail[start : end - 1], end - start)
+            start = end
+
+    def _store_chunk(self, piece: bytes, size: int) -> None:
+        self._copy.known["chunks"].append([self._repo.objects.write("blob", piece), size, 0])
+
+    def _scan_new(self, new: bytes) -> None:
+        """Scan the new bytes, or the whole copy if the scanner cannot continue.
+
+        The scanner reads redacted bytes, so its result has no secret.
+        """
+        if self._scanner is None:
+            return
+        if self.scan and self.scan["bytes"]:
+            self.scan = self._scanner(new, self.scan)
+        else:
+            self.scan = self._scan_all(self._scanner)
+        self._copy.known["scan"] = self.scan
+
+    def _scan_all(self, scanner: Scanner) -> Any:
+        """The scan of the whole copy, piece by piece if the scanner can continue."""
+        scan = None
+        for piece, _ in transcripts.read_lines(self._copy.read, 0, self._copy.size):
+            if scan and not scan["bytes"]:
+                return scanner(self._copy.read(), None)
+            scan = scanner(piece, scan)
+        return scan or scanner(b"", None)
+
+    def _redact_last(self, tail: bytes) -> bytes:
+        red = self._redactor.redact_jsonl(tail)
+        if self._scanner:
+            continues = self.scan and self.scan["bytes"]
+            data = red if continues else self._copy.read() + red
+            self.scan = self._scanner(data, self.scan if continues else None)
+        return red
+
+    def _write_missing(self, done: list[Any]) -> None:
+        """Write the chunks again that a prune has removed.  While the packs have the stamp of a
+        chunk, it is there."""
+        packs = self._repo.objects.packs
+        stamps = packs.list_stamps()
+        unsure = {c[0]: packs.find_stamp(c[0]) for c in done if c[2] not in stamps}
+        if not unsure:
+            return
+        absent = self._repo.objects.list_absent(
+            oid for oid, stamp in unsure.items() if stamp is None
+        )
+        offset = 0
+        for chunk in done:
+            oid, size, _ = chunk
+            if oid in absent:
+                self._repo.objects.write("blob", self._copy.read(offset)[: size - 1])
+            elif oid in unsure:
+                stamp = unsure[oid]
+                chunk[2] = packs.stamp_others() if stamp is None else stamp
+            offset += size
+        self._is_changed = True
+
+
+def _make_reader(live: int) -> Callable[[int, int], bytes]:
+    """read(start, end) of the live file; a hook does not import functools for a partial()."""
+    return lambda start, end: read_span(live, start, end)
+
+
+def _is_continued(live: int, size: int, old: dict[str, Any], check: bool) -> bool:
+    """Whether the live file still begins with what was read of it before."""
+    offset, st = old["offset"], os.fstat(live)
+    if size < offset:
+        return False
+    is_same_file = [old["dev"], old["ino"]] == [st.st_dev, st.st_ino]
+    if is_same_file and zlib.crc32(read_span(live, max(0, offset - TAIL), offset)) != old["tail"]:
+        return False
+    return (is_same_file and not check) or _compute_crc(live, 0, offset, 0) == old["crc"]
+
+
+def _compute_crc(live: int, start: int, end: int, crc: int) -> int:
+    while start < end and (data := read_span(live, start, min(end, start + transcripts.STRETCH))):
+        crc = zlib.crc32(data, crc)
+        start += len(data)
+    return crc
+
+
+def _make_line_key(line: bytes) -> bytes:
+    """A short key of a line; equal lines have the same."""
+    return line if len(line) <= 32 else b"%d %d" % (len(line), hash(line))
+
+
+def _describe_live(live: int, offset: int, crc: int) -> dict[str, int]:
+    st, tail = os.fstat(live), zlib.crc32(read_span(live, max(0, offset - TAIL), offset))
+    return {"dev": st.st_dev, "ino": st.st_ino, "offset": offset, "crc": crc, "tail": tail}

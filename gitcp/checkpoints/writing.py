@@ -1,0 +1,296 @@
+"""Writing committed checkpoints: one commit on entire/checkpoints/v1, or one on the ref of each
+(doc/formats.md "Committed checkpoint").
+
+The blobs are written before the lock is taken; under it only the trees of the changed paths are.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import transcripts
+from gitcp.checkpoints import format
+from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.stored import BLOB, Checkpoint
+from gitcp.errors import Error
+from gitcp.git import encode_name, refs
+from gitcp.git.objects import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
+from gitcp.git.refs import MEMORY, REF
+from gitcp.text import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.checkpoints.transcripts import StoredChunks, StoredTranscript
+    from gitcp.git.objects import Objects
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import Commit, Entry
+
+    class SessionData(TypedDict, total=False):
+        """The data of one session in one checkpoint; only session_id is required.
+
+        Without transcript or prompts the stored ones stay.  metadata: keys of gitcp-formats(5).
+        tasks: path below tasks/ -> bytes.  lines: path -> [{oid, ranges}], joined with the stored
+        ones, or with replaces_lines in place of those of the same content.  Prompts and tasks are
+        redacted.
+        """
+
+        session_id: str
+        transcript: StoredTranscript | StoredChunks | None
+        prompts: list[str]
+        metadata: dict[str, Any]
+        tasks: dict[str, bytes]
+        lines: dict[str, list[dict[str, Any]]]
+        replaces_lines: bool
+        ephemeral_branch: str
+
+    Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
+
+
+def write_sessions(
+    repo: Repo,
+    items: Sequence[tuple[str, SessionData]],
+    *,
+    subject: str | None = None,
+) -> dict[str, str]:
+    """Store sessions under checkpoint ids, those of the branch in one commit; return the refs
+    that have them, with their tips.
+
+    A session that the checkpoint has keeps its index, a new one gets the next.  Without a change
+    nothing is committed.  Raises InputError for an unsafe id or path, Busy if the lock is taken or
+    a ref keeps moving.
+    """
+    prepared = [_prepare_session(repo.objects, cid, data) for cid, data in items]
+
+    def attempt_move() -> dict[str, str]:
+        own = _find_own_commits(repo, prepared)
+        updates = [
+            _write_ref(repo, cid, tip, [p for p in prepared if p[0] == cid], subject)
+            for cid, tip in own.items()
+        ]
+        if on_branch := [part for part in prepared if part[0] not in own]:
+            updates.append(_write_branch(repo, on_branch, subject))
+        move_refs(repo, updates, "gitcp: checkpoint")
+        return {ref: new for ref, new, _ in updates if new}
+
+    restore_branch(repo)
+    return refs.retry_moved(repo, "v1", attempt_move)
+
+
+def set_trees(repo: Repo, trees: Mapping[str, str | None]) -> None:
+    """Set the trees of checkpoints where they are stored; None deletes one.  Raises as
+    write_sessions()."""
+
+    def attempt_move() -> None:
+        updates: list[refs.Update] = []
+        on_branch: dict[str, Entry | None] = {}
+        for cid, tree in trees.items():
+            ref = shapes.build_checkpoint_ref(cid)
+            has_ref = read_commit(repo.objects, ref) is not None
+            if not has_ref and not checkpoints.needs_own_ref(repo):
+                on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
+            elif tree or has_ref:
+                updates.append(_set_tree(repo, ref, tree, f"Checkpoint: {cid}"))
+        if on_branch:
+            tree = edit_tree(repo.objects, find_tree(repo.objects, REF), on_branch)
+            updates.append(_set_tree(repo, REF, tree, f"Checkpoints: {len(on_branch)}"))
+        move_refs(repo, updates, "gitcp: undo")
+
+    restore_branch(repo)
+    refs.retry_moved(repo, "v1", attempt_move)
+
+
+def _set_tree(repo: Repo, ref: str, tree: str | None, message: str) -> refs.Update:
+    """Write a commit of a tree on a ref's commit; return the update that moves the ref there, or
+    deletes it for no tree."""
+    tip = read_commit(repo.objects, ref)
+    old, parents = (tip["oid"], [tip["oid"]]) if tip else (None, [])
+    return ref, write_commit(repo, tree, parents, message) if tree else None, old
+
+
+def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
+    """The tree of a checkpoint in this clone's own places; None if they do not have it."""
+    places, trouble = checkpoints.Places(repo), list[Error]()
+    for place in (shapes.CHECKPOINTS, REF):
+        if tree := places.find_tree(place, checkpoint_id, trouble):
+            return tree
+    return None
+
+
+def _find_own_commits(repo: Repo, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
+    """id -> commit of the checkpoints that have a ref of their own; None for those that get one."""
+    stored = {
+        cid: read_commit(repo.objects, shapes.build_checkpoint_ref(cid)) for cid, *_ in prepared
+    }
+    if not all(stored.values()) and checkpoints.needs_own_ref(repo):
+        return stored
+    return {cid: commit for cid, commit in stored.items() if commit or shapes.is_ulid(cid)}
+
+
+def _write_ref(
+    repo: Repo,
+    checkpoint_id: str,
+    tip: Commit | None,
+    prepared: Sequence[Prepared],
+    subject: str | None,
+) -> refs.Update:
+    """Write the commit of a checkpoint with a ref of its own; return the update of that ref."""
+    before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
+    if not tip and (stored := checkpoints.find_checkpoint(repo, checkpoint_id)):
+        before = stored[1]  # on the branch
+    tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
+    ref, parents = shapes.build_checkpoint_ref(checkpoint_id), [old] if old else []
+    if tip and tip["tree"] == tree:
+        return ref, old, old
+    return ref, _write_commit(repo, tree, parents, prepared, subject), old
+
+
+def _write_branch(repo: Repo, prepared: Sequence[Prepared], subject: str | None) -> refs.Update:
+    """Write the commit of the branch with these checkpoints; return the update of the branch.
+    Without our branch it is built on a remote's."""
+    tip = ours = read_commit(repo.objects, REF)
+    if not ours and (names := checkpoints.list_remote_branches(repo)):
+        tip = read_commit(repo.objects, names[0])
+    before = tip["tree"] if tip else None
+    if before and not ours:  # only the checkpoints of a remote's branch are pushed on
+        from gitcp.checkpoints import merging
+
+        before = merging.Union(repo.objects).drop_strays(before, None)
+    tree, old = _write_tree(repo.objects, before, prepared), ours["oid"] if ours else None
+    if ours and tree == ours["tree"]:
+        return REF, old, old
+    parents = [tip["oid"]] if tip else []
+    return REF, _write_commit(repo, tree, parents, prepared, subject), old
+
+
+def _write_commit(
+    repo: Repo,
+    tree: str,
+    parents: list[str],
+    prepared: Sequence[Prepared],
+    subject: str | None,
+) -> str:
+    """Write a commit of the store with these sessions, signed if that is configured."""
+    message = _format_message(prepared, subject)
+    return checkpoints.write_signed(repo, tree, parents, message, prepared[0][1]["session_id"])
+
+
+def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
+    """Move refs of the store, and MEMORY with the branch; a ref may have its new value already."""
+    branch = [new for ref, new, _ in updates if ref == REF]
+    moves = [*updates, *((MEMORY, new, refs.read_ref(repo, MEMORY)) for new in branch)]
+    refs.set_markers(repo)
+    refs.update_refs(repo, [(ref, new, old) for ref, new, old in moves if new != old], reason)
+
+
+def restore_branch(repo: Repo) -> bool:
+    """Put our branch back before it is read or written: one that was deleted goes on at MEMORY, and
+    one that jj has rolled back is united with it; return whether there is a branch.
+
+    In a colocated repository `jj undo` moves git's branches back, or deletes them; there a branch
+    that a person deleted stays deleted."""
+
+    def attempt_move() -> None:
+        memory, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
+        if not memory or memory == tip:
+            return
+        if not repo.jj_root:
+            lacks = not tip and not checkpoints.needs_own_ref(repo)
+            if lacks and read_commit(repo.objects, memory):
+                move_refs(repo, [(REF, memory, None)], "gitcp: the deleted branch goes on")
+            return
+        if not tip and not _was_undone(repo):
+            refs.update_refs(repo, [(MEMORY, None, memory)], "gitcp: the branch was deleted")
+            return
+
+        from gitcp.checkpoints import merging
+
+        merged = merging.merge_histories(repo, tip, memory)
+        move_refs(repo, [(REF, merged, tip)], "gitcp: merge what jj rolled back")
+
+    if not repo.jj_root and refs.read_ref(repo, REF):
+        return True
+    refs.retry_moved(repo, "v1", attempt_move)
+    return refs.read_ref(repo, REF) is not None
+
+
+def _was_undone(repo: Repo) -> bool:
+    """Whether `jj undo` deleted the branch; True if jj fails, so that nothing is lost."""
+    root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
+    try:
+        from gitcp.checkpoints.format import orphan_rules
+        from gitcp.git import jj
+
+        return orphan_rules.was_undone(jj.list_operations(root))
+    except Error:
+        return True
+
+
+def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
+    """The commit message: `Checkpoint: <id>` or subject, further ids, trailers."""
+    first, *more = dict.fromkeys(cid for cid, *_ in prepared)
+    lines = [subject or f"Checkpoint: {first}"]
+    lines += ["", *(f"Checkpoint: {cid}" for cid in more)] if more else []
+    sessions = [(data, data.get("metadata", {})) for _, data, *_ in prepared]
+    values: dict[str, list[Any]] = {
+        "Entire-Session": [data["session_id"] for data, _ in sessions],
+        "Entire-Strategy": [metadata.get("strategy") for _, metadata in sessions],
+        "Entire-Agent": [metadata.get("agent") for _, metadata in sessions],
+        "Ephemeral-branch": [data.get("ephemeral_branch") for data, _ in sessions],
+    }
+    trailers = dict.fromkeys(
+        f"{key}: {' '.join(str(value).split())}"
+        for key, listed in values.items()
+        for value in filter(None, listed)
+    )
+    return "\n".join([*lines, "", *trailers])
+
+
+def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
+    """Check the ids and paths of one session and write its blobs."""
+    shapes.check_checkpoint_id(cid)
+    shapes.check_session_id(data["session_id"])
+
+    def write_blob(content: bytes) -> Entry:
+        return BLOB, objects.write("blob", content)
+
+    files: dict[str, Entry] = {}
+    transcript = data.get("transcript")
+    if transcript is not None:
+        for number, oid in enumerate(transcript.chunks):
+            files[transcripts.format_name(number)] = (BLOB, oid)
+        files[format.HASH] = write_blob(transcript.content_hash.encode())
+    prompts = data.get("prompts")
+    if prompts:
+        files[format.PROMPT] = write_blob(encode_name(format.SEPARATOR.join(prompts)))
+        files[format.CONTEXT] = write_blob(encode_name(format.build_context(prompts)))
+    tasks = {
+        shapes.check_path(f"tasks/{path}"): write_blob(content)
+        for path, content in data.get("tasks", {}).items()
+    }
+    return cid, data, files, tasks
+
+
+def _write_tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> str:
+    edits: dict[str, Entry | None] = {}
+    for cid in dict.fromkeys(cid for cid, *_ in prepared):
+        path = f"{cid[:2]}/{cid[2:]}"
+        old = find_entry(objects, tip, path) if tip else None
+        before = old[1] if old and old[0] == TREE else None
+        edits[path] = (TREE, _write_checkpoint(objects, cid, before, prepared))
+    return edit_tree(objects, tip, edits)
+
+
+def _write_checkpoint(
+    objects: Objects, cid: str, before: str | None, prepared: Sequence[Prepared]
+) -> str:
+    """The tree of one checkpoint: before with the sessions that are prepared for it."""
+    checkpoint = Checkpoint(objects, cid, before)
+    for checkpoint_id, data, files, tasks in prepared:
+        if checkpoint_id == cid:
+            lines, replaces = data.get("lines"), data.get("replaces_lines", False)
+            metadata = data.get("metadata", {})
+            checkpoint.put_session(data["session_id"], metadata, files, tasks, lines, replaces)
+    return checkpoint.write_tree()

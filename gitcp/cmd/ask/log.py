@@ -1,0 +1,191 @@
+"""gitcp-log - show commits with the sessions behind them"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+
+from gitcp import git
+from gitcp import record as context
+from gitcp.checkpoints import listing
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.errors import OK, Error
+from gitcp.git import decode_name, refs
+from gitcp.git.objects import Objects, pack_care
+from gitcp.git.repo import Repo
+from gitcp.link import commits, relink
+from gitcp.record import match
+from gitcp.steps import abandoned
+from gitcp.steps.abandoned_rules import has_text
+from gitcp.steps.back import restore
+from gitcp.terminal import answers, cli, history
+from gitcp.text import term
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.text.record_types import Record
+    from gitcp.text.spans import Line
+
+OPTIONS = (
+    *cli.CHOICE,
+    make_flag("--all", "commits of all branches and tags"),
+    make_flag("--oneline", "one line for each commit"),
+    make_flag("--graph", "draw git's graph, and sessions as lanes"),
+    make_flag("--abandoned", "turns whose work was given up uncommitted (arguments: paths)"),
+    make_flag("--stat", "show what each commit changes in each file"),
+    make_flag("-p --patch", "show what each commit changes"),
+    JSON,
+    make_value(
+        "revision",
+        "<revision>",
+        "as in git-log(1) (default: HEAD); after -- only commits that change these paths",
+        nargs="*",
+    ),
+)
+_DIFF = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-color")
+_PAGE = 1000  # commits that a terminal gets by default
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show commits with their sessions."""
+    before, after = cli.split_arguments(argv)
+    args = cli.parse("log", OPTIONS, before)
+    if args.abandoned:
+        return _show_abandoned(args, after[1:])
+    diff_options = _list_diff_options(args)
+    if diff_options and (args.graph or args.json):
+        args.error("--stat and -p cannot be used with --graph or --json")
+    if args.n is None and sys.stdout.isatty() and not args.json:
+        args.n = _PAGE
+    options = [*(listing.ALL if args.all else ()), *cli.list_choice(args)]
+    repo = Repo.find_here()
+    look_at_head(repo)
+    revisions, paths = _split_names(repo, args.revision, bool(after))
+    paths += after[1:]
+    paths = [os.path.abspath(path) for path in paths] if repo.top else paths
+    if args.graph:
+        options.append("--topo-order")  # the order of git's graph
+    chosen = revisions, options, paths
+    if args.json:
+        cli.write_records(commits.list_commits(repo, *chosen))
+    elif args.graph:
+        graph = commits.read_graph(repo, *chosen)
+        records = list(commits.list_commits(repo, *chosen))
+        lines = history.draw_graph(records, graph, with_prompts=not args.oneline)
+        if width := cli.read_width():  # a line that wraps would break the lanes
+            lines = (history.fit_line(line, width) for line in lines)
+        cli.page_lines(lines, folded=False)
+    else:
+        texts = _draw_commits(repo, args.oneline, *chosen)
+        if diff_options:
+            changes = commits.read_changes(repo, diff_options, *chosen)
+            texts = _add_changes(texts, changes, spaced=not args.oneline)
+        cli.page_texts(text for _, text in texts)
+    return OK
+
+
+def look_at_head(repo: Repo) -> None:
+    """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
+    standard error.  An error does not stop the command."""
+    if not match.read_looked(repo):
+        return  # no hook has run here
+    message = ""
+    try:
+        with context.open_context(repo) as ctx:
+            if not context.is_off(repo) and match.is_unseen(repo, ctx.head):
+                # A commit made in this worktree waits for its session's event; jj runs no hooks.
+                made = set[str]() if repo.jj_root else refs.select_made(refs.list_head_moves(repo))
+                message = "" if ctx.head in made else relink.link_pulled(ctx)
+    except (Error, OSError) as e:
+        git.append_trace("settle", f"not now: {e}")
+    else:
+        if message:
+            print(f"gitcp: {message}", file=sys.stderr)
+
+
+def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:
+    """Show the turns whose work was given up, in args.revision, which are paths too, and paths."""
+    if args.all or args.graph or args.oneline or args.stat or args.author:
+        args.error("--abandoned takes only -n, --since, --until, --grep, -p, --json and paths")
+    repo = Repo.find_here()
+    scopes = [restore.name_in_worktree(repo, name) for name in (*args.revision, *paths)]
+    with pack_care.open_scratch(repo) as repo, Objects(repo):
+        times, listed = _read_times(repo, args), abandoned.list_turns(repo, scopes)
+        words = args.grep or [""]
+        records = [
+            record
+            for record in listed
+            if times[0] <= record["time"] <= times[1]
+            and any(has_text(record, word) for word in words)
+        ][: args.n]
+        if args.json:
+            cli.write_records(map(abandoned.make_plain, records))
+        else:
+            lines = (line for r in records for line in _draw_abandoned(repo, r, args.patch))
+            cli.page_lines(lines)
+    return OK
+
+
+def _read_times(repo: Repo, args: Namespace) -> tuple[float, float]:
+    """The times, in seconds since 1970, of --since and --until."""
+    times = [0.0, math.inf]
+    for n, (name, date) in enumerate((("since", args.since), ("until", args.until))):
+        if date is not None:
+            _, out = repo.git.run("rev-parse", f"--{name}={date}")
+            times[n] = float(out.partition(b"=")[2])
+    return times[0], times[1]
+
+
+def _draw_abandoned(repo: Repo, record: Record, patch: bool) -> Iterator[Line]:
+    yield from history.draw_abandoned(record, term.format_since)
+    if patch and (trees := abandoned.make_trees(repo, record)):
+        _, out = repo.git.run(*_DIFF, *trees)
+        yield from answers.draw_patch(decode_name(out).splitlines())
+        yield []
+
+
+def _list_diff_options(args: Namespace) -> list[str]:
+    """The arguments of git log for --stat and -p; [] for neither."""
+    width = cli.read_width()
+    formats = [*(["--stat" + (f"={width}" if width else "")] if args.stat else ())]
+    formats += ["-p"] if args.patch else []
+    return [*formats, f"--color={'always' if cli.has_colour() else 'never'}"] if formats else []
+
+
+def _draw_commits(repo: Repo, oneline: bool, *chosen: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(oid, text) of each commit."""
+    draw, draw_commits = cli.choose_drawing(), history.draw_log
+    if oneline:
+        draw_commits = history.draw_oneline
+
+    def draw_each(records: Iterator[Record]) -> Iterator[tuple[str, str]]:
+        return ((record["oid"], "".join(draw(draw_commits([record])))) for record in records)
+
+    return commits.map_commits(repo, draw_each, *chosen)
+
+
+def _add_changes(
+    texts: Iterable[tuple[str, str]], changes: Iterator[tuple[str, list[str]]], *, spaced: bool
+) -> Iterator[tuple[str, str]]:
+    """The texts of commits, each followed by git's lines about its changes; spaced: with a blank
+    line before and after these."""
+    escape = cli.show_escaped if sys.stdout.isatty() else str
+    for oid, text in texts:
+        lines = next((lines for changed, lines in changes if changed == oid), [])
+        if lines:
+            lines = ["", *lines[1:], ""] if spaced else lines[1:]  # the first is blank, or ---
+        yield oid, text + "".join(f"{escape(line)}\n" for line in lines)
+
+
+def _split_names(repo: Repo, words: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
+    """Divide words into (revisions, paths) as git does; revisions_only: all are revisions."""
+    for number, name in enumerate(() if revisions_only else words):
+        if os.path.lexists(name):
+            status, _ = repo.git.run("rev-parse", "--quiet", "--verify", name, ok=(0, 1, 128))
+            if status:
+                return words[:number], words[number:]
+    return words, []

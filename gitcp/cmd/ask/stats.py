@@ -1,0 +1,93 @@
+"""gitcp-stats - count the lines that agents and people wrote"""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.errors import OK, Error
+from gitcp.extras.reports import reports
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.lines import exports, prices, sums
+from gitcp.lines.committed import evidence
+from gitcp.terminal import cli, extras, history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.lines.prices import Prices
+    from gitcp.text.record_types import Record
+
+OPTIONS = (
+    [JSON, make_flag("--markdown", "write tables for a pull request")],
+    make_flag(
+        "--survival", "show too how many of the agents' lines last, and who rewrote the others"
+    ),
+    *cli.CHOICE,
+    make_flag("--cost", "show too what the tokens cost, by the known prices"),
+    make_value(
+        "words",
+        "<revision>",
+        "as in git-log(1) (default: HEAD); after -- only these paths are counted",
+        nargs="*",
+    ),
+)
+_WIDE = 100  # cells of a line without a terminal
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show who wrote the lines of a range."""
+    words, after = cli.split_arguments(argv)
+    args, paths = cli.parse("stats", OPTIONS, words), after[1:]
+    choice = cli.list_choice(args)
+    if choice and args.survival:
+        args.error("--survival follows lines through every commit of a range: name revisions")
+    repo = Repo.find_here()
+    below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
+    paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
+    table = prices.load(repo) if args.cost else None
+    if args.cost and table is None:
+        install = extras.describe_install("prices")
+        raise Error(f"no price list found: set gitcp.prices to a file, or install one: {install}")
+    stats = _count_lines(repo, (args.words, paths, choice), args.survival, table)
+    if args.json:
+        return cli.write_records([stats])
+    if args.markdown:
+        for line in history.format_stats_markdown(stats):
+            print(line)
+    else:
+        cli.page_lines(history.draw_stats(stats, cli.read_width() or _WIDE))
+    return OK
+
+
+def _count_lines(
+    repo: Repo,
+    chosen: tuple[list[str], list[str], list[str]],
+    with_survival: bool,
+    prices: Prices | None,
+) -> Record:
+    """The record of chosen commits: (revisions, paths, options of git log)."""
+    revisions, paths, choice = chosen
+    gc.disable()  # the objects of each window of commits are freed without it
+    counted = sums.Sums()
+    with Objects(repo):
+        authors = evidence.Evidence(repo)
+        replay = None
+        if with_survival:
+            replay = reports.Replay(repo, authors, revisions, paths).begin()
+        options, limits = (reports.OPTIONS, ()) if replay else ((*exports.WHOLE, *choice), paths)
+        commits = exports.list_commits(repo, revisions, limits, options)
+        for commit in commits:
+            if replay:
+                replay.replay_commit(commit)
+            if exports.limit_patches(commit, paths):
+                counted.take(commit)
+        stats = counted.build_record()
+        if replay:
+            stats["survival"] = replay.build_record()
+        if prices:
+            stats["cost"] = prices.sum_record(counted.spent)
+    return stats

@@ -1,0 +1,264 @@
+"""gitcp-rewind - go back to before a prompt or a tool call"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.cmd.back import undo
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.errors import OK, Error, UsageError
+from gitcp.git.objects import Objects, pack_care
+from gitcp.git.repo import Repo
+from gitcp.link import commits
+from gitcp.record.journal import stashes
+from gitcp.steps import effects
+from gitcp.steps import undo as store_undo
+from gitcp.steps.back import conversation, plan, points, restore, steps
+from gitcp.steps.back.restore import read_kept_edits
+from gitcp.terminal import answers, cli, picker
+from gitcp.text import console, term
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Sequence
+
+    from gitcp.commands import Rows
+    from gitcp.steps.back.conversation import Conversation
+    from gitcp.steps.back.plan import Point
+    from gitcp.text.spans import Line
+
+OPTIONS: Rows = (
+    [
+        make_flag("--list", "list the points, and change nothing"),
+        make_value(
+            "--to",
+            "<point>",
+            "go to this point: its id, a checkpoint's or a commit's, or the beginning of one",
+        ),
+    ],
+    make_flag("--all", "points of other base commits too"),
+    make_value(
+        "--into",
+        "<dir>",
+        "write the point to a new directory (a worktree for a commit), and change nothing here",
+    ),
+    JSON,
+    undo.PLAN,
+    undo.PATCH,
+    make_flag(
+        "-f --force", "even if edits or deletions of yours are undone, or the point is incomplete"
+    ),
+    *(
+        make_value(
+            f"--{kind}",
+            "<id>",
+            f"take back only the edits of this {kind}; the beginning of its id",
+            default="",
+        )
+        for kind in ("session", "turn", "tool")
+    ),
+    undo.CONFLICT,
+    [
+        make_flag("--files-only", "leave the conversation alone"),
+        make_flag("--transcript-only", "leave the files alone"),
+    ],
+    make_flag("--same-id", "replace the newer conversation, under its own id"),
+    undo.TELL,
+    make_value("path", "<path>", "only what is at or below these (after --)", nargs="*"),
+)
+LISTED = 20  # points from which a person chooses
+_HINTS = {
+    "point": "--to goes there",
+    "session": "--session takes back its edits",
+    "checkpoint": "'gitcp resume' restores its conversation",
+    "commit": "'gitcp rewind --list' shows the points, which --to goes to",
+}
+_NO_POINT = "no point to go back to: each prompt and call of an agent will be one"
+
+
+def run(argv: Sequence[str]) -> int:
+    """List points, go to one, or write one to a new directory."""
+    args = cli.parse("rewind", OPTIONS, argv)
+    listed = args.list or (args.to is None and not sys.stdin.isatty())
+    read_only = listed or args.dry_run or args.into is not None
+    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
+        _ = repo.worktree  # raises without one
+        undo.finish(repo)
+        if args.into is not None:
+            return _make_directory(repo, args)
+        if args.session or args.turn or args.tool:
+            return _take_back_edits(repo, args)
+        if args.to is None and "--" not in argv:
+            _check_words(repo, args.path, listed)
+        if listed:
+            if args.path:
+                raise UsageError("give the point of these paths, too: --to <point>")
+            return _print_points(repo, args)
+        point = _choose_point(repo, args)
+        return _go_to_point(repo, args, point) if point else OK
+
+
+def _make_directory(repo: Repo, args: Namespace) -> int:
+    """Write a point to a new directory."""
+    excluded = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
+    if any(getattr(args, name) for name in (*excluded, "tell", "json")):
+        raise UsageError("--into only writes files: it takes only --to, --all, --force and paths")
+    if args.to is None and not sys.stdin.isatty():
+        raise UsageError("--into needs a point: --to <point>")
+    point = _choose_point(repo, args)
+    if point is None:
+        return OK
+    _check_complete(point, args)
+    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    what = steps.write_directory(repo, point, os.path.abspath(args.into), below)
+    cli.show(f"made {what} in '{args.into}'")
+    if lacking := plan.describe_lacking(point["kind"], point["lacking"]):
+        cli.show(f"note: {lacking}")
+    return OK
+
+
+def _check_words(repo: Repo, words: Iterable[str], listed: bool) -> None:
+    """Raise UsageError for a word that no file has and that names what --to or --session takes;
+    with listed also for one that names nothing."""
+    for word in words:
+        if not os.path.lexists(word):
+            kind = _find_kind(repo, word)
+            if hint := _HINTS.get(kind):
+                raise UsageError(f"'{word}' is a {kind}: {hint}")
+            if listed:
+                what = f"no such point, session or file: '{word}'"
+                raise UsageError(f"{what} ('gitcp rewind --list' shows the points)")
+
+
+def _find_kind(repo: Repo, word: str) -> str:
+    """What a word names: a point, or a kind of commits.resolve_name(); '' for nothing."""
+    try:
+        points.find_point(repo, word)
+        return "point"
+    except points.NoPoint:
+        pass
+    try:
+        return commits.resolve_name(repo, word)[0]
+    except commits.Unknown:
+        return ""
+
+
+def _print_points(repo: Repo, args: Namespace) -> int:
+    listed = points.list_points(repo, args.all)
+    if args.json:
+        return cli.write_records(map(points.make_record, listed))
+    listed = list(filter(plan.can_be_gone_to, listed))
+    if not listed:
+        print(_NO_POINT)
+        return OK
+    preview, width = points.Preview(repo), cli.read_width()
+    cli.page_lines(answers.draw_points(listed, preview.count_verbs, term.format_since, width))
+    return OK
+
+
+def _choose_point(repo: Repo, args: Namespace) -> Point | None:
+    if args.to is None:
+        listed = filter(plan.can_be_gone_to, points.list_points(repo, args.all))
+        return _pick(repo, list(listed)[:LISTED])
+    return points.find_point(repo, args.to, args.all)
+
+
+def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
+    """Let the person choose a point."""
+    if not listed:
+        print(_NO_POINT)
+        return None
+    preview, names = points.Preview(repo), answers.name_points(listed)
+
+    def draw_entry(number: int, width: int) -> Line:
+        point = listed[number]
+        name, changes = names[point["id"]], preview.count_verbs(point)
+        has_session = answers.has_session_column(listed, width)
+        return answers.draw_point(
+            point, name, changes, term.format_since, width, has_session=has_session
+        )
+
+    def draw_plan(number: int) -> Iterable[Line]:
+        lines = list(answers.draw_plan(preview.get_plan(listed[number])))
+        return lines or [[("no file changes", "dim")]]
+
+    def draw_diff(number: int) -> Iterable[Line]:
+        return answers.draw_patch(preview.draw_diff(listed[number]))
+
+    views = (("plan", draw_plan), ("diff", draw_diff))
+    chosen = picker.choose_entry("go back to which point?", len(listed), draw_entry, views)
+    return None if chosen is None else listed[chosen]
+
+
+def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
+    name = point["id"][:10]
+    if args.path and (args.transcript_only or args.same_id):
+        raise UsageError(
+            "--transcript-only and --same-id are for conversations: they take no paths"
+        )
+    if point["is_logs_only"]:
+        raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
+    if not args.transcript_only or point["gone"]:
+        _check_complete(point, args)
+    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    wisher = points.wish_nothing() if args.transcript_only else points.go_to_point(point, below)
+    reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
+    talk = _cut_conversation(repo, args, point)
+    step = store_undo.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
+    step["effects"] = talk["effects"] if talk else []
+    agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
+    move = steps.Move(wisher, step, talk)
+    outcome = undo.make_mover(repo, args, agree).take_step(lambda: move)
+    return undo.tell(repo, outcome, args, "rewound")
+
+
+def _take_back_edits(repo: Repo, args: Namespace) -> int:
+    """Take back single edits, as one step."""
+    if args.to or args.list or args.transcript_only or args.same_id:
+        raise UsageError(
+            "--session, --turn and --tool take back edits: they take no options for points"
+        )
+    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    outcome = undo.make_mover(repo, args).take_step(lambda: _choose_edits(repo, args, below))
+    return undo.tell(repo, outcome, args, "taken back")
+
+
+def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Move:
+    """The step that takes the edits back which are recorded now."""
+    call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])
+    try:
+        what, lines = points.find_edits(read_kept_edits(repo), args.session, args.turn, args.tool)
+        wisher = points.take_back_edits(lines, below, args.conflict)
+    except Error:
+        if not entries:
+            raise
+        what, wisher = f"tool {call}", points.wish_nothing()  # it has only dropped them
+    step = store_undo.make_step("rewind", f"the edits of {what}")
+    step["effects"] = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
+    return steps.Move(wisher, step)
+
+
+def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation | None:
+    """The conversation to put back with the files; None for single paths."""
+    if args.files_only or args.path:
+        return None
+    try:
+        return conversation.cut_at_point(repo, point, args.same_id, args.dry_run)
+    except Error as e:
+        if args.transcript_only or args.same_id:
+            raise
+        console.tell(f"note: {e}")
+        return None
+
+
+def _check_complete(point: Point, args: Namespace) -> None:
+    """Raise Error for an expired point, and for an incomplete one without --force.  For a tool use
+    the plan's notes say what is missing."""
+    name = point["id"][:10]
+    if point["gone"]:
+        raise Error(f"point '{name}' has expired: its content is gone")
+    if point["incomplete"] and point["kind"] != "tool" and not args.force:
+        words = plan.describe_lacking(point["kind"], point["lacking"])
+        raise Error(f"point '{name}' is incomplete: {words}; --force goes there anyway")

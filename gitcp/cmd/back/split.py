@@ -1,0 +1,183 @@
+"""gitcp-split - make one commit for each session of what the worktree has"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from gitcp import record
+from gitcp.cmd.back import stage, undo
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.errors import NO, OK
+from gitcp.git import refs
+from gitcp.git.objects import Objects, find_tree, need_commit, pack_care
+from gitcp.git.repo import Repo
+from gitcp.steps.commits import auto, split
+from gitcp.steps.commits.split import Bench
+from gitcp.steps.commits.stage import need_index, select
+from gitcp.terminal import cli
+from gitcp.text import console
+from gitcp.text.spans import abbreviate, count_noun, shorten_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.steps.commits.split import Key, Made, Share, Splitter
+    from gitcp.text.record_types import Record
+
+OPTIONS = (
+    make_value(
+        "--by",
+        "<what>",
+        "a commit for each session (default) or for each prompt",
+        choices=("session", "prompt"),
+        default="session",
+    ),
+    make_value(
+        "--session",
+        "<id>",
+        "only what this session wrote, even if it is in mid-turn; may be repeated",
+        action="append",
+        default=[],
+    ),
+    make_flag("--with-overlaps", "give lines that several sessions replaced to the last one"),
+    make_flag("--no-edit", "take the messages as they are, without an editor"),
+    make_flag("-n --dry-run", "show the commits and stop"),
+    JSON,
+    make_value(
+        "commit",
+        "HEAD",
+        "split the last commit, not what is uncommitted",
+        nargs="?",
+        choices=("HEAD",),
+    ),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Make the commits; NO if there is none to make, or something is left out."""
+    args = cli.parse("split", OPTIONS, argv)
+    with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
+        need_index(repo)
+        undo.finish(repo)
+        with nullcontext() if args.dry_run else split.hold(repo):
+            if not args.dry_run:
+                split.remove_abandoned(repo)
+            branch = refs.read_branch(repo)
+            return _Splitting(repo, args, branch, _read_change(repo, args)).run()
+
+
+def _read_change(repo: Repo, args: Namespace) -> Splitter:
+    return split.read_change(repo, args.commit is not None, args.by == "prompt", args.dry_run)
+
+
+class _Splitting:
+    """One run of the command.  branch: that of HEAD before the change was read."""
+
+    def __init__(self, repo: Repo, args: Namespace, branch: str, splitter: Splitter) -> None:
+        self._repo, self._args, self._branch, self._splitter = repo, args, branch, splitter
+
+    def run(self) -> int:
+        splitter, args = self._splitter, self._args
+        named = select(self._repo, splitter.stager.present.lines, args.session).ids
+        keys = splitter.list_keys(named)
+        shares = self._plan(keys, splitter.first)
+        if len(shares) < 1 + bool(splitter.commit):
+            return self._tell_nothing(shares, keys)
+        split.refuse(self._repo, shares, named)
+        last = shares[-1]["tree"]
+        head_tree = find_tree(self._repo.objects, splitter.head or None) or self._repo.empty_tree
+        split.map_entries(self._repo, head_tree, last, splitter.target)
+        if args.dry_run:
+            splitter.list_left(keys, last)
+            return self._report(shares, (), "")
+        made = self._make(keys, shares)  # which may have read the worktree again, and another HEAD
+        split.note_links(self._repo, made, splitter.head if splitter.commit else "")
+        try:
+            step = split.publish(
+                self._repo, made, splitter.head, self._splitter.target, self._branch
+            )
+        finally:
+            split.link(record.open_context(self._repo))
+        self._run_post_commit()
+        last = need_commit(self._repo.objects, made[-1]["commit"])["tree"]
+        self._splitter.list_left(keys, last)
+        return self._report([one["share"] for one in made], made, step)
+
+    def _plan(self, keys: Sequence[Key], tree: str) -> list[Share]:
+        shares = [*self._splitter.plan(keys, tree, self._args.with_overlaps)]
+        rest = self._splitter.make_rest(shares[-1]["tree"]) if shares else None
+        return [*shares, *([rest] if rest else [])]
+
+    def _make(self, keys: Sequence[Key], shares: list[Share]) -> list[Made]:
+        """Commit the shares, in the scratch repository."""
+        splitter = self._splitter
+        made: list[Made] = []
+        with Bench(self._repo, splitter.parent, splitter.commit) as bench:
+            while shares:
+                share = shares.pop(0)
+                made.append(bench.make_commit(share, not self._args.no_edit))
+                tree = bench.read_tree()
+                if shares and tree != share["tree"]:  # a hook has changed it
+                    bench.hand_over(splitter.parent)
+                    if not splitter.commit:
+                        self._splitter = _read_change(self._repo, self._args)
+                    done = {one["share"]["key"] for one in made}
+                    shares = self._plan([key for key in keys if key not in done], tree)
+            bench.hand_over(splitter.parent)
+        return made
+
+    def _run_post_commit(self) -> None:
+        try:
+            auto.run_person_hook(self._repo, "post-commit")
+        except auto.Refused as e:
+            console.warn(str(e))  # the commits exist already
+
+    def _tell_nothing(self, shares: Sequence[Share], keys: Sequence[Key]) -> int:
+        self._splitter.list_left(keys, self._splitter.first)
+        if not self._args.json:
+            whose = f"all of it is by {self._name(shares[0])}" if shares else "no session wrote it"
+            what = "the last commit" if self._splitter.commit else "what is not committed"
+            cli.show(f"nothing to split in {what}: {whose}")
+        stage.warn_left(self._splitter.overlaps, self._splitter.needs, by_split=True)
+        return NO
+
+    def _report(self, shares: Sequence[Share], made: Sequence[Made], step: str) -> int:
+        splitter = self._splitter
+        if self._args.json:
+            cli.write_records(_make_records(shares, made, step))
+        else:
+            for n, share in enumerate(shares):
+                head = abbreviate(made[n]["commit"] if made else "-" * 40)
+                message = (
+                    need_commit(self._repo.objects, made[n]["commit"])["message"] if made else ""
+                )
+                subject = (message or share["message"]).partition("\n")[0]
+                cli.show(f"  {head} {subject}")
+                sums = [sum(part[key] for part in share["parts"]) for key in ("added", "removed")]
+                files = count_noun(len(share["parts"]), "file")
+                cli.show(f"          {self._name(share)}: {files} (+{sums[0]} -{sums[1]})")
+            count = count_noun(len(shares), "commit")
+            them = "it" if len(shares) == 1 else "them"
+            tail = f"; 'gitcp undo' takes {them} back"
+            cli.show(f"{count}{tail}" if made else f"would make {count}")
+        if splitter.commit:  # what is left is the last of the commits
+            return OK
+        stage.warn_left(splitter.overlaps, splitter.needs, by_split=True)
+        return NO if splitter.overlaps or splitter.needs else OK
+
+    def _name(self, share: Share) -> str:
+        if not share["session_id"]:
+            return "what no session wrote"
+        turns = f", {count_noun(len(share['turns']), 'prompt')}" if share["turns"] else ""
+        return f"session {shorten_id(share['session_id'])}{turns}"
+
+
+def _make_records(shares: Iterable[Share], made: Sequence[Made], step: str) -> Iterator[Record]:
+    for n, share in enumerate(shares):
+        commit = made[n]["commit"] if made else ""
+        fields = {key: value for key, value in share.items() if key not in ("key", "tree")}
+        yield {"type": "split", "commit": commit, **fields}
+    if step:
+        yield {"type": "step", "step": step}

@@ -1,0 +1,240 @@
+"""gitcp-undo - take back what gitcp changed last"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from gitcp import record
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.errors import NO, OK, Error
+from gitcp.git import refs, shell
+from gitcp.git.objects import Lookup, Objects, find_file, pack_care
+from gitcp.git.repo import Repo
+from gitcp.setup.care import unfinished
+from gitcp.steps import undo
+from gitcp.steps.back import plan, points, restore, steps
+from gitcp.terminal import answers, cli
+from gitcp.text import console, term
+from gitcp.text.console import parse_positive
+from gitcp.text.spans import count_noun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gitcp.steps.back.plan import Step
+    from gitcp.steps.back.points import Prepared
+    from gitcp.steps.back.steps import Mover, Outcome
+
+_NAMED = 5  # paths that a refusal names
+# What becomes of paths with an edit of the person's: whether they deleted the file -> the sentence
+# for one and for several, and what to do.
+_LOSSES = {
+    False: (
+        "an edit of yours would be lost",
+        "edits of yours would be lost",
+        "--force overwrites {0}, and 'gitcp undo' restores {0}",
+    ),
+    True: (
+        "a file that you deleted would come back",
+        "files that you deleted would come back",
+        "--force writes {0}, and 'gitcp undo' deletes {0} again",
+    ),
+}
+_STEPS = {"undone": "undo", "redone": "redo"}  # word of the report -> command
+CONFLICT = make_value(
+    "--conflict",
+    "<how>",
+    "a file changed since in the same place: refuse (default), markers or keep",
+    choices=points.CONFLICTS,
+    default=points.REFUSE,
+)
+PLAN = make_flag("-n --dry-run", "show the plan and stop")
+PATCH = make_flag("-p --patch", "show the plan as a diff too")
+TELL = make_flag("--tell", "let the next prompt tell the agents here which files changed")
+YES = make_flag("-y --yes", "do not ask")
+LIST = make_flag("--list", "list the steps, and change nothing")
+
+
+def _count_or_step(text: str) -> str:
+    """Check an argument that is a number of steps or the id of a step."""
+    return str(parse_positive(text)) if text == "0" else text
+
+
+COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, YES, JSON)
+OPTIONS = (
+    *COMMON,
+    make_value(
+        "step",
+        "<count>|<step>",
+        "a number of steps, or the id of the oldest step to undo (default: 1)",
+        nargs="?",
+        default="1",
+        type=_count_or_step,
+    ),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Undo steps, as one step."""
+    args = cli.parse("undo", OPTIONS, argv)
+    return run_step(args, lambda mover: mover.undo_steps(args.step, args.conflict), "undone")
+
+
+def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> int:
+    """Undo or redo steps by move, or list the undo log.  word: undone or redone; only undo asks
+    for consent, since its caller may not know which step was the last."""
+    read_only = args.list or args.dry_run
+    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
+        _ = repo.worktree  # raises without one
+        finish(repo)
+        if args.list:
+            steps = undo.read_steps(repo)
+            if args.json:
+                return cli.write_records({"type": "step", **step} for step in steps)
+            cli.page_lines(answers.draw_undo_log(steps, term.format_since))
+            return OK
+        outcome = move(make_mover(repo, args, MoveAgreement(repo, args, _STEPS[word])))
+        return tell(repo, outcome, args, word)
+
+
+def finish(repo: Repo) -> None:
+    """Finish the step that a kill left unfinished, and warn about it."""
+    for sentence in unfinished.finish(record.open_context(repo)):
+        console.warn(sentence)
+
+
+class Agreement:
+    """Shows a plan, and asks for consent at a terminal if ask is set, or without force if an edit
+    of the person's would be lost or a file that they deleted would come back.
+
+    Without a terminal such a loss raises Error instead.
+    """
+
+    def __init__(self, repo: Repo, args: Namespace, ask: bool = False, force: bool = True) -> None:
+        self._repo, self._args = repo, args
+        self._ask, self._force, self._terminal = ask, force, sys.stdin.isatty()
+
+    def __call__(self, prepared: Prepared, _: Sequence[Step]) -> bool:
+        if not self._args.json:
+            cli.page_lines(answers.draw_plan(prepared.plan), paged=False)
+            if self._args.patch:
+                trees = (prepared.present.tree, prepared.tree)
+                shell.run_git(self._repo, ["--no-pager", "diff", *trees, "--", ":(top)"])
+        if self._args.dry_run:
+            if self._args.json:
+                cli.write_records([{"type": "plan", **prepared.plan}])
+            return False
+        lost = [] if self._force else [a for a in prepared.todo if a["yours"]]
+        edited, deleted = ([a["path"] for a in lost if (a["was"] is None) is d] for d in _LOSSES)
+        if lost and not self._terminal:
+            raise Error("; ".join(_describe_losses(edited, deleted)))
+        if not self._terminal or not prepared.todo or not (lost or self._ask):
+            return True
+        warning = f"{count_noun(len(edited), 'edit')} of yours would be lost; " if edited else ""
+        if deleted:
+            warning += f"{count_noun(len(deleted), 'file')} that you deleted would come back; "
+        return cli.ask_line(f"{warning}go back? [y/N] ") in ("y", "yes")
+
+
+class MoveAgreement(Agreement):
+    """Agreement about the steps that undo or redo moves.
+
+    At a terminal it shows them too, and undo asks.  A file that is committed on another branch than
+    that of the step is not changed without consent: without a terminal that raises Error.
+    """
+
+    def __init__(self, repo: Repo, args: Namespace, word: str) -> None:
+        """word: undo or redo."""
+        super().__init__(repo, args)
+        self._word, self._terminal = word, self._terminal and sys.stdout.isatty()
+
+    def __call__(self, prepared: Prepared, moved: Sequence[Step]) -> bool:
+        oldest, args = moved[-1], self._args
+        branch, here = oldest.get("branch", ""), refs.read_branch(self._repo)
+        other = undo.name_branch(branch) if branch not in ("", here) else ""
+        agreed = super().__call__(prepared, moved)
+        if (self._terminal or args.dry_run) and not args.json:  # below the plan, which may be long
+            since = undo.count_commits_since(self._repo, oldest)
+            branches = (other, undo.name_branch(here)) if other else ("", "")
+            lines = answers.draw_moved_steps(self._word, moved, since, branches, term.format_since)
+            cli.page_lines(lines, paged=False)
+        if not agreed:
+            return False
+        committed = _list_committed(prepared) if other and not args.yes else []
+        asks = self._terminal and not args.yes and not args.json
+        if committed and not asks:
+            more = f" and {len(committed) - 1} more" if committed[1:] else ""
+            raise Error(
+                f"{self._word} would change '{committed[0]}'{more}, committed on"
+                f" '{undo.name_branch(here)}', for a step on '{other}'; --yes does it"
+            )
+        if not asks or (self._word != plan.UNDO and not committed):
+            return True
+        warning = f"{count_noun(len(committed), 'committed file')} would change; "
+        question = f"{warning if committed else ''}{self._word} it? [y/N] "
+        return cli.ask_line(question) in ("y", "yes")
+
+
+def _list_committed(prepared: Prepared) -> list[str]:
+    """The paths that a plan changes and that are now as HEAD has them."""
+    look = Lookup(prepared.present.repo.objects, prepared.present.head_tree)
+    return [a["path"] for a in prepared.todo if a["was"] and find_file(look, a["path"]) == a["was"]]
+
+
+def make_mover(repo: Repo, args: Namespace, agree: Agreement | None = None) -> Mover:
+    """What takes steps, with progress at a terminal; agree: by default Agreement(repo, args)."""
+    agree = agree or Agreement(repo, args)
+    return steps.Mover(repo, agree, partial(term.show_count, "going back"), args.dry_run)
+
+
+def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each kind of loss with its paths, in the order of _LOSSES."""
+    for paths, (one, several, remedy) in zip(losses, _LOSSES.values(), strict=True):
+        if paths:
+            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+            names = ", ".join(f"'{path}'" for path in paths[:_NAMED]) + more
+            what, them = (several, "them") if len(paths) > 1 else (one, "it")
+            yield f"{what}: {names}; {remedy.format(them)}"
+
+
+def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
+    """Report an outcome, with --tell after leaving messages for agents; return the status."""
+    if args.tell and outcome["step"]:
+        paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
+        name = _STEPS.get(word, "rewind")
+        outcome["notes"] += restore.tell_agents(repo, name, paths) if paths else []
+    if args.json:
+        if not args.dry_run:
+            talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}
+            step = {**outcome, **outcome["plan"], "conversation": talk or None}
+            del step["plan"]
+            cli.write_records([{"type": "step", **step}])
+    elif args.dry_run:
+        cli.show(*([f"afterwards {outcome['beside']}"] if outcome["beside"] else []))
+    else:
+        parts = steps.summarize_plan(outcome["plan"]), outcome["beside"]
+        changed = ", ".join(filter(None, parts)) or "no file changed"
+        done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
+        cli.show(f"{word}: {done}" if outcome["step"] else "nothing changed")
+        if outcome["step"] and (word not in _STEPS or sys.stdout.isatty()):
+            takes = "redo' does it again" if word == "undone" else "undo' takes it back"
+            print(f"'gitcp {takes}")
+        _tell_conversation(outcome)
+    for path in outcome["differ"]:
+        console.warn(f"'{path}' was changed again by another process")
+    for note in outcome["notes"]:
+        console.tell(f"note: {note}")
+    return NO if outcome["differ"] else OK
+
+
+def _tell_conversation(outcome: Outcome) -> None:
+    talk = outcome["conversation"]
+    if talk is None:
+        return
+    for note in talk["notes"]:
+        console.tell(f"note: {note}")
+    print("to go on with the conversation from there:")
+    cli.show(f"  {talk['command']}")

@@ -1,0 +1,107 @@
+"""gitcp-doctor - find what is wrong here, and repair it"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import record
+from gitcp.commands import JSON, make_flag
+from gitcp.errors import NO, OK
+from gitcp.extras.imports import linking
+from gitcp.git.repo import Repo
+from gitcp.record.unheard.unrecorded import is_looked_at
+from gitcp.setup import guard_files
+from gitcp.setup.care import findings, installation, table
+from gitcp.setup.care.case import Case
+from gitcp.terminal import cli
+from gitcp.terminal.status import explain_beginning
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.setup.care.case import Mend, Row
+    from gitcp.text.record_types import Finding, Record
+
+OPTIONS = (
+    make_flag("--fix", "repair it, asking at a terminal"),
+    make_flag("-n --dry-run", "only show what is wrong, even with --fix"),
+    make_flag("-v --verbose", "show each finding, also of many with the same cause"),
+    JSON,
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Print what is wrong, with --fix after mending it; NO if something is left."""
+    args = cli.parse("doctor", OPTIONS, argv)
+    repo = Repo.find()
+    guard_files.write_configured(repo)
+    linking.import_silently(repo)
+    if args.fix and not args.dry_run:
+        items = _fix(repo, args.json)
+    else:
+        items = [item for _, item in table.diagnose_repository(repo)]
+    if args.json:
+        cli.write_records(items)
+    else:
+        _print_findings(repo, items, args.verbose, tried=args.fix and not args.dry_run)
+    return NO if any("fixed" not in item for item in items) else OK
+
+
+def _print_findings(repo: Repo, items: Sequence[Record], everything: bool, tried: bool) -> None:
+    rows = []
+    for item in items:
+        remedy = item.get("fixed") or findings.format_remedy(item, tried=tried)
+        reason = str(item["reason"])
+        place = reason if reason.startswith(f"{item['subject']}: ") else ""
+        rows.append((table.find_row(item["kind"]).words if place else reason, place, remedy))
+    lines = findings.group_lines(rows, everything)
+    is_folded = lines != findings.group_lines(rows, True)
+    if (state := installation.read_state(repo)) != installation.ENABLED:
+        lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
+    cli.show(*lines or ["nothing is wrong here"])
+    if is_folded:
+        print("\n'gitcp doctor -v' shows each of them")
+    others = [item for item, row in zip(items, rows, strict=True) if "--fix" not in row[2]]
+    if not tried and any(item.get("fix") for item in others):
+        print("\n'gitcp doctor --fix' repairs what it can")
+    home = os.path.expanduser("~")
+    unchecked = [name for name in installation.list_enabled(repo) if not is_looked_at(name)]
+    if unchecked:
+        names = ", ".join(unchecked)
+        cli.show(f"not checked: whether conversations of {names} were recorded")
+    cli.show(*linking.list_deletions(repo, home, linking.count_conversations(repo, home)))
+
+
+def _fix(repo: Repo, quiet: bool) -> list[Finding]:
+    """Mend the findings that have a fix, if the person agrees, who is asked once about each."""
+    chosen: dict[str, Mend | None] = {}
+
+    def mend(row: Row, item: Finding) -> Finding:
+        question = _ask_for(item)
+        if question not in chosen:
+            chosen[question] = _choose_mend(row, item, quiet)
+        with Case(repo, ctx=record.open_context(repo)) as case:
+            return table.mend_finding(case, chosen[question], item, "fixed")
+
+    def find(mends: bool) -> list[Finding]:
+        return [mend(row, item) if mends else item for row, item in table.diagnose_repository(repo)]
+
+    return table.mend_all(find, "fixed")
+
+
+def _ask_for(item: Finding) -> str:
+    """What is wrong and what would be done, as a question without its mark."""
+    remedy = str(item["remedy"])
+    does = f"{item['fix']} it" if remedy.startswith(("'", "gitcp doctor")) else remedy
+    return f"{item['reason']}: {does}"
+
+
+def _choose_mend(row: Row, item: Finding, quiet: bool) -> Mend | None:
+    """The mend of a finding, None if it has none or the person wants none."""
+    mend = row.mend if item["fix"] else None
+    if mend and row.choices and not quiet:
+        return row.choices.get(cli.ask_choice(f"{item['reason']}:", [*row.choices, "skip"]))
+    if mend and not quiet and not cli.ask_consent(f"{_ask_for(item)}?"):
+        return None
+    return mend

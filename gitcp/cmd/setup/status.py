@@ -1,0 +1,95 @@
+"""gitcp-status - show who is at work here, and what is recorded"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+from itertools import islice
+from shutil import get_terminal_size
+
+from gitcp.checkpoints.share import places
+from gitcp.cmd.ask import log
+from gitcp.commands import JSON, make_flag
+from gitcp.errors import OK, Error, GitError, UsageError
+from gitcp.extras.imports import linking
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
+from gitcp.link import commits
+from gitcp.setup import guard_files
+from gitcp.setup.care import table
+from gitcp.terminal import cli, history
+from gitcp.terminal.status import draw_status
+from gitcp.text import console, term
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.text.record_types import Record
+    from gitcp.text.spans import Line
+
+OPTIONS = (
+    make_flag("-v --verbose", "show all sessions and decisions"),
+    make_flag("--watch", "show it again whenever it changes"),
+    JSON,
+)
+_EVERY = 2  # seconds between two updates of --watch
+_CLEAR = "\033[H\033[J"
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show the sessions and streams of this worktree."""
+    args = cli.parse("status", OPTIONS, argv)
+    if args.watch and args.json:
+        raise UsageError("--watch writes no records: it cannot be used with --json")
+    repo = Repo.find_here()
+    log.look_at_head(repo)
+    guard_files.write_configured(repo)
+    linking.import_silently(repo)
+    with suppress(Error):  # a repository that can only be read
+        settled = places.settle(repo)
+        if settled:
+            console.tell(settled)
+    if args.watch:
+        return _watch_status(repo, args.verbose)
+    try:
+        records = table.gather_status(repo)
+    except GitError as e:
+        raise Error(f"{e.shorten()}; 'gitcp doctor' says more") from None
+    if args.json:
+        status, sessions, streams = records
+        return cli.write_records([status, *sessions, *streams])
+    cli.page_lines(_draw_lines(*records, args.verbose), paged=False)
+    return OK
+
+
+def _draw_lines(
+    status: Record, sessions: list[Record], streams: list[Record], verbose: bool
+) -> list[Line]:
+    return draw_status(status, sessions, streams, term.format_since, verbose)
+
+
+def _watch_status(repo: Repo, verbose: bool) -> int:
+    """Show the status with its lanes until the process is ended: at a terminal in place, cut to
+    its size; else one after the other."""
+    last: object = None
+    at_terminal = sys.stdout.isatty()
+    while True:
+        status, sessions, streams = table.gather_status(repo)
+        with Objects(repo):
+            at_work = commits.list_lanes(repo, [s["session_id"] for s in sessions])
+        first, *rest = _draw_lines(status, sessions, streams, verbose)
+        drawn = history.draw_open_sessions(at_work, time.time(), term.format_since)
+        frame = [first, *drawn, *rest]
+        if at_terminal:
+            width, height = get_terminal_size()
+            frame = [history.fit_line(line, width) for line in islice(frame, height - 1)]
+        # Without a terminal a changed age alone is not printed.
+        state = frame if at_terminal else (status, sessions, streams, at_work)
+        if state != last:
+            print(_CLEAR if at_terminal else "\n" if last else "", end="", flush=True)
+            cli.page_lines(frame, paged=False)
+            sys.stdout.flush()
+            last = state
+        time.sleep(_EVERY)

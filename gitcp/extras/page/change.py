@@ -1,0 +1,220 @@
+"""The change that a page shows: its files before and after, and the authors of added lines."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+
+from gitcp.checkpoints.format import line_authors
+from gitcp.errors import Error, GitError
+from gitcp.extras.page import gather
+from gitcp.extras.page.page_parts import list_added, trace_lines
+from gitcp.git import decode_name, encode_name
+from gitcp.git.objects.object_lists import read_names
+from gitcp.lines import absent, blame_format
+from gitcp.lines.committed import history
+from gitcp.text.shapes import is_binary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import TypedDict
+
+    from gitcp.checkpoints.format.line_authors import Author
+    from gitcp.extras.page.gather import Credits
+    from gitcp.extras.page.page_parts import Step
+    from gitcp.git.objects.patches import Hunk, Patch
+    from gitcp.git.repo import Repo
+    from gitcp.lines.blame_format import BlameEntry
+    from gitcp.lines.committed.evidence import Evidence
+    from gitcp.text.record_types import Record
+
+    Writer = tuple[Author, str]  # the author, and its name as git shows it
+    Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
+
+    class File(TypedDict):
+        """path: '' if it was deleted; old: its path before, '' if it is new.  before, after: the
+        lines, None for a binary file.  sizes: bytes before and after.  authors: line of after,
+        from 1 -> its author, for added lines."""
+
+        path: str
+        old: str
+        edits: Sequence[Hunk]
+        before: list[str] | None
+        after: list[str] | None
+        sizes: tuple[int, int]
+        authors: dict[int, Writer]
+
+
+_WINDOW, _BESIDE = 64, 4  # files that are blamed together; processes of git blame at a time
+
+
+def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, str]:
+    """The commits (before, after) the change of commit records (newest first); before may be the
+    empty tree.
+
+    name: of the records; if it is a range, before is its start.
+    """
+    tip = str(records[0]["oid"])
+    excluded: list[str] = records[-1]["parents"][:1]
+    if gather.is_range(name):
+        limits = repo.git.read_records("rev-parse", "--revs-only", *name.split(), sep=b"\n")
+        excluded = [decode_name(limit)[1:] for limit in limits if limit.startswith(b"^")]
+    if not excluded:
+        return repo.empty_tree, tip
+    try:
+        return decode_name(repo.git.read_records("merge-base", tip, *excluded, sep=b"\n")[0]), tip
+    except (GitError, IndexError):  # no common history
+        return repo.empty_tree, tip
+
+
+def read_files(
+    repo: Repo,
+    evidence: Evidence,
+    ends: tuple[str, str],
+    steps: Mapping[str, Sequence[Step]],
+    credited: Credits,
+    say: Callable[[str], None],
+) -> Iterator[File]:
+    """The files that steps changed and that are otherwise in the later of ends.
+
+    steps, credited: of gather.count_lines().
+    """
+    base, tip = ends
+    changes = history.compare_trees(repo, base, tip)
+    patches = [p for p in changes if p["path"] in steps or p["old"] in steps]
+    oids = repo.objects.ahead.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
+    lines = AddedLines(repo, evidence, tip, credited)
+    with ExitStack() as stack:
+        if absent.is_needed():
+            env = stack.enter_context(absent.stand_in_history(repo, [tip]))
+            lines.git = repo.git.copy_with(None, env)
+        for start in range(0, len(patches), _WINDOW):
+            say(f"files: {start} of {len(patches)}")
+            window = patches[start : start + _WINDOW]
+            repo.objects.ahead.fetch_small(
+                oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0")
+            )
+            authors_by_path = lines.find_writers(window, steps)
+            for patch in window:
+                old = repo.objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
+                new = old if not patch["oid"] else repo.objects.read_blob(patch["oid"]) or b""
+                yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
+
+
+def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:
+    binary = is_binary(old) or is_binary(new)
+    dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
+    end = "\r\n" if dos else "\n"
+    return {
+        "path": patch["path"],
+        "old": patch["old"],
+        "edits": patch["hunks"],
+        "before": None if binary else _split_lines(old, end),
+        "after": None if binary else _split_lines(new, end),
+        "sizes": (len(old), len(new)),
+        "authors": writers,
+    }
+
+
+def _split_lines(data: bytes, end: str) -> list[str]:
+    return decode_name(data).removesuffix(end).split(end) if data else []
+
+
+class AddedLines:
+    """Finds the authors of lines that were added up to a commit."""
+
+    def __init__(
+        self,
+        repo: Repo,
+        evidence: Evidence,
+        tip: str,
+        credited: Credits,
+    ) -> None:
+        self._repo, self._evidence, self._tip = repo, evidence, tip
+        self.git = repo.git  # that blames
+        self._credited = credited
+        # Only git follows blame.ignoreRevsFile.
+        self._may_trace = not repo.config.get("blame.ignorerevsfile")
+
+    def find_writers(
+        self, patches: Sequence[Patch], steps: Mapping[str, Sequence[Step]]
+    ) -> dict[str, dict[int, Writer]]:
+        """path -> line -> author of the lines that patches add.
+
+        If the steps of a path lead from one end to the other, they tell the commit of a line; else
+        git blame does.  A submodule, and a path that git cannot blame, is left out.
+        """
+        entries: dict[str, list[BlameEntry]] = {}
+        untraced: dict[str, Spans] = {}
+        for patch in patches:
+            path = patch["path"]
+            if spans := list_added(patch["hunks"]):
+                if traced := self._trace_lines(patch, spans, steps.get(path, ())):
+                    entries[path] = traced
+                elif self._repo.objects.read_blob(patch["oid"]) is not None:  # else a submodule
+                    untraced[path] = spans
+        self._add_authors([entry for rows in entries.values() for entry in rows])
+        entries |= self._blame_lines(untraced)
+        all_entries = [entry for rows in entries.values() for entry in rows]
+        self._evidence.prefetch(
+            [e for e in all_entries if not self._find_credited(e)], contents=True
+        )
+        return {
+            path: {entry["final"]: self._find_writer(entry) for entry in rows}
+            for path, rows in entries.items()
+        }
+
+    def _trace_lines(self, patch: Patch, spans: Spans, steps: Sequence[Step]) -> list[BlameEntry]:
+        """The entries of git blame for lines of a file, without headers; [] if the steps do not
+        tell all of their commits."""
+        origins = trace_lines(steps, patch["was"], patch["oid"]) if self._may_trace else None
+        blob = self._repo.objects.read(patch["oid"]) if origins else None
+        numbers = [n for first, last in spans for n in range(first, last + 1)]
+        if not origins or not blob or blob[1] != "blob" or not origins.keys() >= set(numbers):
+            return []
+        lines = blob[2].split(b"\n")
+        return [
+            {
+                "oid": origins[n][0],
+                "orig": origins[n][1],
+                "final": n,
+                "count": 1,
+                "path": patch["path"],
+                "headers": [],
+                "content": lines[n - 1],
+            }
+            for n in numbers
+        ]
+
+    def _add_authors(self, entries: Sequence[BlameEntry]) -> None:
+        """Add the authors of their commits to entries, as git blame does."""
+        names = read_names(self._repo, dict.fromkeys(entry["oid"] for entry in entries))
+        for entry in entries:
+            entry["headers"] = [(b"author", encode_name(names[entry["oid"]]))]
+
+    def _blame_lines(self, spans: Mapping[str, Spans]) -> dict[str, list[BlameEntry]]:
+        """The entries of git blame for lines of files."""
+        entries: dict[str, list[BlameEntry]] = {}
+        paths = list(spans)
+        for start in range(0, len(paths), _BESIDE):
+            running = {}
+            for path in paths[start : start + _BESIDE]:
+                ranges = [f"-L{first},{last}" for first, last in spans[path]]
+                request = blame_format.parse_arguments([*ranges, self._tip, "--", path])
+                running[path] = history.start_blame(self.git, request)
+            for path, wait in running.items():
+                with suppress(Error):
+                    entries[path] = blame_format.complete_entries(wait())
+        return entries
+
+    def _find_credited(self, entry: BlameEntry) -> Author | None:
+        """The author of a line that a commit of the page added."""
+        credit = self._credited.get((entry["oid"], entry["path"])) if self._may_trace else None
+        return credit and credit[0].get(entry["orig"], credit[1])
+
+    def _find_writer(self, entry: BlameEntry) -> Writer:
+        place = entry["oid"], entry["path"], entry["orig"], entry["content"]
+        author = self._find_credited(entry) or self._evidence.find_author(*place)
+        if author["who"] == "session":
+            return author, line_authors.format_label(author)
+        return author, decode_name(dict(entry["headers"]).get(b"author", b""))

@@ -1,0 +1,306 @@
+"""What `gitcp ui` shows: sessions, commits and points, each read when it is looked at."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from gitcp.agents import find_client
+from gitcp.agents.reading.turns import gather_turns
+from gitcp.checkpoints import listing
+from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.format.schema import build_part
+from gitcp.errors import Error
+from gitcp.extras.reports import reports
+from gitcp.extras.ui.panes import Row, cut_patch
+from gitcp.extras.ui.rows import (
+    build_commit,
+    build_commit_parts,
+    build_plan,
+    build_point,
+    build_session,
+    build_talk,
+    build_turns,
+    describe_session,
+)
+from gitcp.git import decode_name, refs
+from gitcp.git.files import read_stamp
+from gitcp.git.objects import edit_tree
+from gitcp.git.records import load_entry
+from gitcp.link import commits
+from gitcp.record import journal, session
+from gitcp.record.journal import credit, edit_states
+from gitcp.record.session import client_transcript, others
+from gitcp.record.turn import sessions
+from gitcp.steps.back import conversation, points, restore
+from gitcp.steps.back import plan as back
+from gitcp.terminal import answers
+from gitcp.text import spans
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.agents.reading.turns import Part, Turn
+    from gitcp.extras.ui.panes import Block
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import JournalLine, Record
+
+_WINDOW = 50  # states that are read at once
+_PATCH = "--no-color --no-ext-diff --no-textconv -M -p".split()
+_LONGEST = 4_000_000  # bytes of a patch that are shown
+
+
+def split_time(seconds: float) -> tuple[str, str]:
+    """A local time as its day and its minute; '' for 0."""
+    local = time.localtime(seconds)
+    return (
+        (time.strftime("%A %Y-%m-%d", local), time.strftime("%H:%M", local))
+        if seconds
+        else ("", "")
+    )
+
+
+class Sessions:
+    """The sessions with a state, and those behind the commits of all branches."""
+
+    name, nothing = "sessions", "no session was recorded here yet: 'gitcp status' says why"
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self._edits: dict[str, list[JournalLine]] | None = None  # of a turn or a tool use
+        self._talk: tuple[str, list[Turn]] = ("", [])
+        self.transcript = ""  # of the session that was read last, if it is the client's own
+
+    def list_rows(self) -> Iterator[Row]:
+        """The sessions, the one that did something last first."""
+        seen = set[str]()
+        self._edits = None
+        streams = (self._list_open(), self._list_stored())
+        for record in heapq.merge(*streams, key=lambda record: -record["last"]):
+            if record["session_id"] not in seen:
+                seen.add(record["session_id"])
+                yield build_session(record, split_time)
+
+    def _list_open(self) -> Iterator[Record]:
+        """The sessions with a state, those whose state changed last first."""
+        folder = session.get_folder(self._repo)
+        names = others.list_state_ids(self._repo)
+        stamps = {name: read_stamp(os.path.join(folder, f"{name}.json")) for name in names}
+        names.sort(key=lambda name: stamps[name][2:], reverse=True)
+        for start in range(0, len(names), _WINDOW):
+            window = (sessions.read_state(self._repo, n) for n in names[start : start + _WINDOW])
+            own = [state for state in window if state.get("unreadable") != sessions.ANOTHERS]
+            records = []
+            for state in own:
+                checkpoint_id = state.get("last_checkpoint_id") or ""
+                part = self._read_part(checkpoint_id, state["session_id"])
+                record = reports.build_activity(self._repo, state)
+                record |= {"part": part, "checkpoint": checkpoint_id if part else ""}
+                turns = state.get("turns", {})
+                record["asked"] = [str(turn.get("prompt")) for turn in turns.values()]
+                record["turns"] = {turn.get("number"): name for name, turn in turns.items()}
+                records.append({**record, "token_usage": state.get("token_usage")})
+            yield from sorted(records, key=lambda record: -record["last"])
+
+    def _read_part(self, checkpoint_id: str, session_id: str) -> Record:
+        """What a checkpoint stored of a session; {} if it is not here."""
+        try:
+            stored = checkpoints.read_checkpoint(self._repo, checkpoint_id)
+            return build_part(checkpoints.pick_session(stored, session_id)["metadata"])
+        except Error:
+            return {}
+
+    def _list_stored(self) -> Iterator[Record]:
+        """The sessions behind commits, by their newest commit."""
+        if not checkpoints.has_checkpoints(self._repo):
+            return
+        seen = set[str]()
+        for commit in commits.list_commits(self._repo, (), listing.CARRYING):
+            for checkpoint in commit["checkpoints"]:
+                for part in checkpoint.get("contents", ()):
+                    if part["session_id"] in seen:
+                        continue
+                    seen.add(part["session_id"])
+                    yield {
+                        "session_id": part["session_id"],
+                        "agent": part["agent"],
+                        "state": "ended",
+                        "last": float(commit["time"]),
+                        "prompt": next(reversed(part["asked"]), ""),
+                        "asked": part["asked"],
+                        "turns": {},
+                        "files_touched": [],
+                        "part": part,
+                        "checkpoint": checkpoint["checkpoint_id"],
+                    }
+
+    def list_parts(self, row: Row) -> list[Row]:
+        """The session as a whole, its prompts, answers and calls."""
+        transcript, agent = self._read_transcript(row.item)
+        turns = gather_turns(transcript, find_client(agent), load=load_entry)
+        _shorten_paths((part for turn in turns for part in turn["parts"]), self._repo)
+        self._talk, self._edits = (row.id, turns), None
+        count = spans.count_noun(len(turns), "turn")
+        head = [("session ", "bold"), (spans.shorten_id(row.id), "yellow"), (f"  {count}", "dim")]
+        whole = Row("all", "", [head], row.id, row.command, describe_session(row.item, turns))
+        return [whole, *build_turns(turns, row.command, split_time)]
+
+    def _read_transcript(self, record: Record) -> tuple[bytes, str]:
+        """The transcript of a session, the client's own if there is one, and its agent."""
+        session_id, self.transcript = record["session_id"], ""
+        if session_id in others.list_state_ids(self._repo):
+            state = sessions.read_state(self._repo, session_id)
+            self.transcript = str(state.get("transcript_path") or "")
+            if data := client_transcript.read_live(state):
+                return data, str(state.get("agent_type") or "")
+        if record["checkpoint"]:
+            stored = checkpoints.read_checkpoint(self._repo, record["checkpoint"])
+            content = checkpoints.read_session(self._repo.objects, stored, session_id)
+            return content["transcript"], str(content["metadata"].get("agent") or "")
+        try:
+            kept = conversation.read_session(self._repo, session_id)
+        except Error:
+            return b"", record["agent"]
+        return kept["transcript"], kept["agent"]
+
+    def read_content(self, row: Row, part: Row) -> list[Block]:
+        """What a part says, and the patch of what it changed as far as the journal has it."""
+        if part.id == "all":
+            patch = self._draw_edits(self._list_uncommitted(row))
+            return [*part.item, *([("diff", patch)] if patch else [])]
+        turn_id = row.item["turns"].get(part.item.get("number"), "")
+        parts: Sequence[Part] = part.item.get("parts", [part.item])
+        names = [turn_id] if turn_id else [name for p in parts for name in p.get("ids", ())]
+        return build_talk(part.item, self._draw_edits([e for n in names for e in self._find(n)]))
+
+    def _find(self, name: str) -> list[JournalLine]:
+        """The edits that the journal has of a turn or a tool use."""
+        if self._edits is None:
+            self._edits = {}
+            for line in restore.read_kept_edits(self._repo).list_all():
+                for cause in filter(None, credit.get_cause(line)[1:]):
+                    self._edits.setdefault(cause, []).append(line)
+        return self._edits.get(name, [])
+
+    def _list_uncommitted(self, row: Row) -> list[JournalLine]:
+        """The edits of a session that no commit has."""
+        if not row.item["files_touched"]:
+            return []
+        open_edits = edit_states.list_open_edits(journal.read_journal(self._repo))
+        return [line for line in open_edits if credit.get_cause(line)[0] == row.id]
+
+    def _draw_edits(self, edits: Sequence[JournalLine]) -> list[str]:
+        """The patch from before the first edit of each path to after the last one; [] if a content
+        is not kept any more."""
+        before: dict[str, JournalLine] = {}
+        for line in edits:
+            before.setdefault(line["path"], line)
+        if not before:
+            return []
+        sides = [
+            {path: credit.parse_entry(line["before"]) for path, line in before.items()},
+            {line["path"]: credit.parse_entry(line["after"]) for line in edits},
+        ]
+        try:
+            trees = [edit_tree(self._repo.objects, None, side) for side in sides]
+            self._repo.objects.flush()
+            out = self._repo.git.run("diff", *_PATCH, *trees)[1]
+        except Error:
+            return []
+        return decode_name(out[:_LONGEST]).splitlines()
+
+
+def _shorten_paths(parts: Iterable[Part], repo: Repo) -> None:
+    """Make the paths of calls relative to the worktree."""
+    root = (repo.top or repo.common) + "/"
+    for part in parts:
+        if "path" in part:
+            part["path"] = part["path"].removeprefix(root)
+        _shorten_paths(part.get("task", ()), repo)
+
+
+class Commits:
+    """The commits of HEAD with the sessions behind them."""
+
+    name, nothing = "commits", "there is no commit yet"
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def list_rows(self) -> Iterator[Row]:
+        """The commits in the order of git log."""
+        if refs.read_head(self._repo):
+            yield from map(build_commit, commits.list_commits(self._repo, ("HEAD",)))
+
+    def list_parts(self, row: Row) -> list[Row]:
+        """All of a commit, the prompts behind it, its files."""
+        args = ("--format=", "--diff-merges=first-parent", "--no-show-signature", row.id)
+        out = self._repo.git.run("show", *_PATCH, *args)[1]
+        files = cut_patch(decode_name(out[:_LONGEST]).splitlines())
+        message = listing.read_texts(self._repo.objects, row.id)[0]
+        return list(build_commit_parts(row, decode_name(message), files))
+
+    def read_content(self, row: Row, part: Row) -> list[Block]:
+        """The message and the patch, a prompt, or the patch of a file."""
+        return list(part.item)
+
+
+class Points:
+    """The points to go back to, each with the plan of going there."""
+
+    name, nothing = "points", "no point to go back to"
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self._preview: points.Preview | None = None
+
+    def list_rows(self) -> Iterator[Row]:
+        """The points of this worktree, newest first."""
+        self._preview = None
+        if not self._repo.top:
+            return
+        listed = list(filter(back.can_be_gone_to, points.list_points(self._repo)))
+        names = answers.name_points(listed)
+        for point in listed:
+            yield build_point(point, names[point["id"]], split_time)
+
+    def list_parts(self, row: Row) -> list[Row]:
+        """The plan of going to a point, and each path in it."""
+        self._preview = self._preview or points.Preview(self._repo)
+        plan, patch = self._preview.get_plan(row.item), self._preview.draw_diff(row.item)
+        session = row.item["session_id"]
+        heading = f"session {session}" if session else ""
+        return list(build_plan(row, plan, cut_patch(patch), heading))
+
+    def read_content(self, row: Row, part: Row) -> list[Block]:
+        """The plan with its patch, or a path's part of it."""
+        return list(part.item)
+
+
+def watch(repo: Repo, shown: Sessions) -> Watch:
+    """A Watch that compares with how the repository is now."""
+    worktree_files = (
+        repo.join_own(journal.NAME),
+        f"{repo.git_dir}/HEAD",
+        f"{repo.git_dir}/logs/HEAD",
+    )
+    branch_files = (f"{repo.common}/refs/heads", f"{repo.common}/packed-refs")
+    watching = Watch((session.get_folder(repo), *worktree_files, *branch_files), shown)
+    watching.has_changed()
+    return watching
+
+
+class Watch:
+    """Looks whether sessions, commits or points have changed, by the stamps of files alone."""
+
+    def __init__(self, paths: Sequence[str], shown: Sessions) -> None:
+        """paths: those that change with them.  shown: its transcript is one of them, too."""
+        self._paths, self._shown = paths, shown
+        self._seen: list[list[int]] = []
+
+    def has_changed(self) -> bool:
+        """Whether something has changed since the last call."""
+        before = self._seen
+        self._seen = [read_stamp(path) for path in (*self._paths, self._shown.transcript) if path]
+        return before != self._seen

@@ -1,0 +1,71 @@
+"""The claims of a working copy as records."""
+
+from __future__ import annotations
+
+from gitcp import guard
+from gitcp.guard import tool_calls
+from gitcp.record import session
+from gitcp.record.session import others
+from gitcp.record.turn import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gitcp.git.repo import Repo
+    from gitcp.guard.guard_rules import Claim
+    from gitcp.text.record_types import Marker, Record
+
+
+def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
+    """A record of type claim for each claimed path and each running command, oldest first.
+
+    A session in a turn without a tool call has a record with an empty tool.  chosen: markers of
+    sessions that may be in a turn here, None for all of this worktree.
+    """
+    held = tool_calls.list_claims(repo)
+    records = [record for claim in held for record in _make_records(repo, claim)]
+    busy = {claim["session_id"] for claim in held}
+    for marker in session.read_recent(repo) if chosen is None else chosen:
+        if marker["session_id"] not in busy and guard.is_at_work(repo, marker):
+            records.append(_make_idle_record(repo, marker))
+    return sorted(records, key=lambda record: float(record["created"]))
+
+
+def release_session(repo: Repo, prefix: str) -> list[Record]:
+    """Remove the claims of the session whose id begins with prefix; return their records.
+    Raises Error if no session or several match."""
+    held = tool_calls.list_claims(repo)
+    session_id = sessions.pick_id(prefix, [claim["session_id"] for claim in held])
+    tool_calls.release_claims(repo, lambda claim: claim["session_id"] == session_id)
+    mine = (claim for claim in held if claim["session_id"] == session_id)
+    return [record for claim in mine for record in _make_records(repo, claim)]
+
+
+def _make_records(repo: Repo, claim: Claim) -> Iterator[Record]:
+    paths: list[str | None] = [*claim["paths"]]
+    for path in paths or [None]:
+        yield {
+            "type": "claim",
+            "session_id": claim["session_id"],
+            "agent_id": claim["agent_id"],
+            "tool_use_id": claim["tool_use_id"],
+            "tool": claim["tool"],
+            "path": path,
+            "created": claim["created"],
+            "process": claim["process"],
+            "worktree_path": repo.worktree,
+        }
+
+
+def _make_idle_record(repo: Repo, marker: Marker) -> Record:
+    state = others.peek_state(repo, marker["session_id"]) or {}
+    idle: Any = {
+        **dict.fromkeys(("agent_id", "tool_use_id", "tool"), ""),
+        "session_id": marker["session_id"],
+        "paths": [],
+        "created": sessions.parse_time(state.get("last_interaction_time")),
+        "process": marker.get("agent_process"),
+    }
+    return next(_make_records(repo, idle))

@@ -1,0 +1,164 @@
+"""The open edits of other sessions in a working copy that a command discards."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gitcp import guard
+from gitcp.agents.transcripts.shell_words import covers
+from gitcp.git import refs
+from gitcp.git.objects import (
+    Lookup,
+    edit_tree,
+    find_entry,
+    find_file,
+    find_tree,
+    merging,
+    read_commit,
+)
+from gitcp.git.objects.merging import merge_blobs
+from gitcp.record.journal import Journal, credit, hold_edits, read_journal
+from gitcp.record.journal.edits import collect_work
+from gitcp.record.snapshot.index import list_staged
+from gitcp.text.shapes import EDITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from gitcp.agents.transcripts.shell_words import Discard
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import JournalLine, Version
+
+    Edit = tuple[str, Version, Version]  # path, before, after
+
+
+def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
+    """session -> the paths of its open edits that the discards of a command of session_id cover,
+    for sessions whose agent runs."""
+    lines, lost = read_journal(repo), dict[str, list[str]]()
+    tree = find_tree(repo.objects, "HEAD")
+    head, staged = Lookup(repo.objects, tree), list_staged(repo, tree or repo.empty_tree)
+    for other in guard.list_open(repo, session_id):
+        work = collect_work(lines, other)
+        for path in filter(work.is_present, work.list_paths()):
+            tracked: bool | None = bool(staged.get(path) or find_file(head, path))
+            if path in staged and not staged[path]:  # HEAD alone has it: either reaches it
+                tracked = None
+            if any(covers(discard, path, tracked) for discard in discards):
+                lost.setdefault(other, []).append(path)
+    return lost
+
+
+def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[str]]:
+    """session -> the paths of its open edits that a call of session_id has deleted or taken back,
+    by the look at its end, for sessions whose agent runs."""
+    lines, lost = read_journal(repo), dict[str, list[str]]()
+    numbers = [
+        n for n, line in enumerate(lines) if credit.get_cause(line)[::2] == (session_id, call_id)
+    ]
+    edits = [lines[n] for n in numbers if "path" in lines[n]]
+    moved = {line.get("follows") for line in edits}
+    gone = {x["path"]: x["after"] is None for x in edits if x["path"] not in moved}
+    for other in guard.list_open(repo, session_id) if gone else ():
+        before, after = collect_work(lines[: numbers[0]], other), collect_work(lines, other)
+        for path in filter(before.is_present, gone):
+            if gone[path] or not after.is_present(path):
+                lost.setdefault(other, []).append(path)
+    return lost
+
+
+def record_call(repo: Repo, event: dict[str, Any]) -> str:
+    """Commit the edits that the journal has of a tool call; return the ref, '' if it has none.
+
+    The caller holds the session's lock.
+    """
+    tool, session_id = event.get("tool") or {}, event["session_id"]
+    with Journal(repo) as journal:
+        edits = _list_edits(journal.lines, session_id, str(tool.get("id") or ""))
+        if not edits:
+            return ""
+        ref, tree = find_newest(repo, session_id)
+        after, clean = _apply_edits(repo, tree, edits) if tree else ("", False)
+        if clean and after == tree:
+            return ref
+        if not clean:
+            first = EDITS + session_id
+            ref = f"{first}.{parse_part_number(ref, first) + 1}" if tree else first
+            start = _build_start(repo, edits)
+            subject = f"Where the edits of {session_id} begin"
+            hold_edits(repo, journal, session_id, subject, ref, start)
+            after = edit_tree(repo.objects, start, {path: entry for path, _, entry in edits})
+        hold_edits(repo, journal, session_id, _format_subject(event, edits), ref, after)
+        return ref
+
+
+def find_newest(repo: Repo, session_id: str) -> tuple[str, str]:
+    """(the ref of a session's last part, the tree of its `change` or '')."""
+    first = EDITS + session_id
+    parts = [
+        ref for ref in refs.list_refs(repo, first, first + ".*") if parse_part_number(ref, first)
+    ]
+    ref = max(parts, key=lambda name: parse_part_number(name, first), default=first)
+    tip = read_commit(repo.objects, ref)
+    entry = find_entry(repo.objects, tip["tree"], "change") if tip else None
+    return ref, entry[1] if entry else ""
+
+
+def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
+    """The edits of a call, by the journal's lines since it was opened.
+
+    The edits of a file tool are what its paths became since its start.  Those of any other call
+    are the edits that name the call.
+    """
+    opened = (n for n, line in enumerate(lines) if line.get("open") == call)
+    start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
+    looked = lines[start].get("looked", {}) if start >= 0 else {}
+    since = [line for line in credit.list_edits(lines[start + 1 :]) if line.get("kept", True)]
+    if looked:
+        last = {line["path"]: credit.parse_entry(line["after"]) for line in since}
+        pairs = ((path, credit.parse_entry(entry)) for path, entry in looked.items())
+        return [(path, old, last[path]) for path, old in pairs if last.get(path, old) != old]
+    return [
+        (line["path"], credit.parse_entry(line["before"]), credit.parse_entry(line["after"]))
+        for line in since
+        if credit.get_cause(line)[::2] == (session_id, call)
+    ]
+
+
+def _apply_edits(repo: Repo, tree: str, edits: list[Edit]) -> tuple[str, bool]:
+    """(the tree with the edits applied, whether all of them applied)."""
+    merge = partial(merge_blobs, repo)
+    for path, before, after in edits:
+        ours = find_entry(repo.objects, tree, path)
+        version, is_clean = merging.merge_versions(before, ours, after, merge)
+        if not is_clean:
+            return tree, False
+        tree = edit_tree(repo.objects, tree, {path: version})
+    return tree, True
+
+
+def _build_start(repo: Repo, edits: list[Edit]) -> str:
+    """The tree of HEAD with the edited paths as they were before the edits."""
+    head = refs.read_head(repo)
+    commit = read_commit(repo.objects, head) if head else None
+    before_edits: dict[str, Version] = {}
+    for path, before, _ in edits:
+        before_edits.setdefault(path, before)
+    return edit_tree(repo.objects, commit["tree"] if commit else None, before_edits)
+
+
+def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:
+    paths = list(dict.fromkeys(path for path, _, _ in edits))
+    others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{others}"
+
+
+def parse_part_number(ref: str, first: str) -> int:
+    """The number of the part of a session's edits that a ref holds; 0 for any other ref.  first:
+    the ref of part 1."""
+    if ref == first:
+        return 1
+    number = ref.removeprefix(f"{first}.")
+    return int(number) if number.isdecimal() else 0

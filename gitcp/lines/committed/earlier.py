@@ -1,0 +1,569 @@
+"""Lines that a commit adds but did not write: it formatted, moved, copied or restored them.
+
+The rules are in doc/credit.md "Where a line was".  What a commit changed in a path is read from
+`git log --raw`, the contents from the object store.  A line is followed from content to content to
+the commit that put it in.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from itertools import islice
+from typing import NamedTuple
+
+from gitcp.errors import GitError
+from gitcp.git import decode_name, encode_name
+from gitcp.lines.committed import line_moves
+from gitcp.lines.committed.line_moves import Text
+from gitcp.text import line_replay, shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from gitcp.git.objects.patches import Hunk
+    from gitcp.git.repo import Repo
+    from gitcp.lines.absent import CommitPath
+    from gitcp.lines.committed.line_moves import Run
+
+    Classify = Callable[[str, "About | None"], str]
+    Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
+
+_REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
+_RAW = "log --raw --root -z -c --no-abbrev --no-renames --no-show-signature --no-notes".split()
+_FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
+_VERSIONS = 20  # contents of a path that are read before a linked commit
+LARGEST = 2 << 20  # bytes of a content whose lines are looked for
+_AHEAD = 6  # contents of a path that are read together
+_NEAREST = 8  # paths whose nearest commits are kept in memory
+_KEPT = 32 << 20  # bytes of contents that are kept in memory
+_ABOUTS = 1 << 16  # commits whose messages are kept in memory
+_ANY = frozenset(("", "?"))  # names that are not known
+UNTOLD = frozenset(("unknown ", "unrecorded "))  # names of commits of which nothing is known
+
+
+def list_reverted(message: bytes) -> list[str]:
+    """The commits (full oids) that a message says its commit reverts."""
+    return [decode_name(oid) for oid in _REVERTS.findall(message)]
+
+
+class About(NamedTuple):
+    """What a commit says of itself."""
+
+    author: str  # `Name <mail> seconds`
+    committer: str
+    message: bytes
+
+
+class Walk:
+    """The commits of a history, and what each changed.
+
+    paths: those whose changes are read, and all commits that are left out change none of them; no
+    paths: all.  complete: whether all of the history is here.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = frozenset(paths)
+        self.complete = True
+        self.tips: list[str] = []  # the commits whose histories were read, as far as they are here
+        self.parents: dict[str, Sequence[str]] = {}
+        self.abouts: dict[str, About] = {}
+        self.order: dict[str, int] = {}  # commit -> its number; those of its ancestors are higher
+        self.deleted: dict[str, list[str]] = {}  # commit -> paths
+        # Path -> for each commit that changes it, oldest first: its number, and the names of it and
+        # of all that changed the path before; filled by Earlier as far as it is needed.
+        self.names: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        self._rows: dict[bytes, dict[str, bytes]] = {}  # path -> commit -> git's line
+        self._steps: dict[str, dict[str, tuple[list[str], str]]] = {}  # the lines read
+        self._givers: dict[str, dict[str, list[str]]] = {}  # the results of map_givers()
+        self._befores: dict[str, tuple[dict[str, int], list[str]]] = {}
+        self._nearest: dict[str, dict[str, Sequence[str]]] = {}  # the results of _list_nearest()
+
+    def read(self, repo: Repo, tips: Sequence[str]) -> None:
+        """Read the histories of these commits, without what was read before."""
+        here = [tip for tip in self.tips if tip in self.order]
+        names = [*map(encode_name, tips), *(encode_name(f"^{tip}") for tip in here)]
+        self.tips += tips
+        only = ("--simplify-merges",) if self.paths else ()
+        paths = map(encode_name, sorted(self.paths))
+        ask = (*_RAW, *_FORM, *only, "--end-of-options", *names, b"--", *paths)
+        known, self.order = self.order, {}
+        rows, self._rows = self._rows, {}
+        try:
+            self._take(repo.git.stream_records(*ask))
+        except GitError:  # a part of the history is not here
+            self.complete &= bool(known) and not self.order
+        # What was read now is newer than what it follows.
+        count = len(known) + len(self.order)
+        self.order = known | {commit: n - count for commit, n in self.order.items()}
+        for path, changes in rows.items() if known else ():
+            self._rows[path] = self._rows.get(path, {}) | changes
+        for found in (self._steps, self._givers, self._befores, self._nearest):
+            found.clear()
+
+    def _take(self, tokens: Iterator[bytes]) -> None:
+        commit = ""
+        for token in tokens:
+            if token.startswith(b"\x02"):
+                commit, *parents = token[1:].decode().split(" ")
+                self.parents[commit] = parents if parents != [""] else []
+                self.order[commit] = len(self.order)
+                author, committer = decode_name(next(tokens)), decode_name(next(tokens))
+                message = next(tokens)
+                if len(self.abouts) < _ABOUTS:
+                    self.abouts[commit] = About(author, committer, message)
+            elif token[:2].lstrip(b"\n"):  # else the end of a commit's message
+                path = next(tokens)
+                self._rows.setdefault(path, {})[commit] = token
+                if token.endswith(b"D"):
+                    self.deleted.setdefault(commit, []).append(decode_name(path))
+
+    def has(self, commit: str, path: str) -> bool:
+        """Whether the history of a path up to a commit was read."""
+        return commit in self.parents and (not self.paths or path in self.paths)
+
+    def map_steps(self, path: str) -> dict[str, tuple[list[str], str]]:
+        """commit -> (the blobs of a path before, in each parent; its blob after), of the commits
+        that change it; zeros: no blob."""
+        if path not in self._steps:
+            rows = self._rows.get(encode_name(path), {})
+            self._steps[path] = {commit: _parse_row(row) for commit, row in rows.items()}
+        return self._steps[path]
+
+    def list_befores(self, commit: str, path: str) -> list[str]:
+        """The next blobs of a path before a commit that changes it, as far as they are likely to
+        be asked for."""
+        if path not in self._befores:
+            steps = self.map_steps(path)
+            numbers = dict(zip(steps, range(len(steps)), strict=True))
+            self._befores[path] = numbers, [olds[0] for olds, _ in steps.values()]
+        numbers, blobs = self._befores[path]
+        return blobs[numbers[commit] :][:_AHEAD]
+
+    def list_commits(self, path: str) -> list[str]:
+        """The commits that change a path, oldest first."""
+        return [*reversed(self._rows.get(encode_name(path), {}))]
+
+    def is_added(self, commit: str, path: str) -> bool:
+        """Whether a commit, which is no merge, adds a path."""
+        olds, _ = self.map_steps(path)[commit]
+        return len(olds) == 1 and not olds[0].strip("0")
+
+    def find_step(self, starts: Iterable[str], path: str, oid: str) -> str:
+        """The commit that gave a path a blob (zeros: none) that it has in starts: the nearest at or
+        before one of them, first parents first; '' if none is known."""
+        gave = self.map_givers(path).get(oid, ())
+        if len(gave) < 2 and self.complete:  # no other one can have done it
+            return next(iter(gave), "")
+        near = (step for start in starts for step in self._list_nearest(start, path))
+        return next((step for step in near if step in gave), "")
+
+    def map_givers(self, path: str) -> dict[str, list[str]]:
+        """blob (zeros: none) -> the commits that gave it to a path."""
+        if path not in self._givers:
+            givers = self._givers[path] = dict[str, list[str]]()
+            for commit, (_, oid) in self.map_steps(path).items():
+                givers.setdefault(oid, []).append(commit)
+        return self._givers[path]
+
+    def _list_nearest(self, start: str, path: str) -> Sequence[str]:
+        """The commits that gave a path what it may have in a commit: the nearest at or before it on
+        each line of its history, first parents first."""
+        if path not in self._nearest and len(self._nearest) == _NEAREST:
+            self._nearest.clear()
+        steps, known = self.map_steps(path), self._nearest.setdefault(path, {})
+        if not steps:
+            return ()
+        oldest = self.order[next(reversed(steps))]
+        todo = [start]
+        while todo:
+            commit = todo[-1]
+            parents = self.parents.get(commit, ())
+            if commit in steps:
+                known[commit] = (commit,)
+            elif self.order.get(commit, oldest) >= oldest:
+                known[commit] = ()
+            elif unread := [parent for parent in parents if parent not in known]:
+                todo += reversed(unread)
+                continue
+            elif len(parents) == 1:
+                known[commit] = known[parents[0]]
+            else:
+                known[commit] = tuple(dict.fromkeys(n for p in parents for n in known[p]))
+            todo.pop()
+        return known[start]
+
+
+def read_walk(repo: Repo, tips: Sequence[str], paths: Iterable[str] = ()) -> Walk:
+    """The histories of these commits."""
+    walk = Walk(paths)
+    walk.read(repo, tips)
+    return walk
+
+
+def _parse_row(row: bytes) -> tuple[list[str], str]:
+    fields = row.lstrip(b"\n").decode().split(" ")
+    count = len(fields[0]) - len(fields[0].lstrip(":"))
+    return fields[count + 1 : 2 * count + 1], fields[2 * count + 1]
+
+
+def _place_runs(commit: str, path: str, runs: Iterable[Run]) -> dict[int, Spot]:
+    return {line: (commit, path, run.first + n) for run in runs for n, line in enumerate(run.lines)}
+
+
+class Earlier:
+    """Finds where lines were before; each history is read once until forget()."""
+
+    def __init__(self, repo: Repo, classify: Classify, share_with: Earlier | None = None) -> None:
+        """classify: (commit, what it says) -> a name that is the same for commits whose unrecorded
+        lines have the same author; one with records has a name of its own.  share_with: another
+        Earlier, with which this one shares the whole history."""
+        self._repo, self._classify = repo, classify
+        self._whole: list[Walk] = share_with._whole if share_with else []
+        # Whether a part of a history or a content was not here; a list of renames.
+        self._lacks = self._is_broken = False
+        self._walks: list[Walk] = []
+        self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
+        self._texts: dict[str, Text | None] = {}
+        self._size = 0
+
+    def walk_all(self, tips: Callable[[], Sequence[str]]) -> None:
+        """Read whole histories, unless this was done."""
+        if not self._whole:
+            self._whole.append(read_walk(self._repo, tips()))
+
+    def walk(self, places: Iterable[CommitPath]) -> None:
+        """Read the histories of places that were not read yet."""
+        unread = [place for place in places if not self._find_walk(*place)]
+        if unread:
+            commits, paths = (dict.fromkeys(part) for part in zip(*unread, strict=True))
+            self._walks.append(read_walk(self._repo, [*commits], paths))
+
+    def _find_walk(self, commit: str, path: str) -> Walk | None:
+        walks = (*self._whole, *self._walks)
+        found = next((walk for walk in walks if walk.has(commit, path)), None)
+        self._lacks |= found is not None and not found.complete
+        return found
+
+    def _need_walk(self, commit: str, path: str) -> Walk | None:
+        self.walk([(commit, path)])
+        return self._find_walk(commit, path)
+
+    def _need_foreign_walk(self, commit: str, path: str) -> Walk | None:
+        """_need_walk() for a commit that the history may lack: if that was read as a whole, so is
+        the commit's own, which many paths may ask for."""
+        for walk in self._whole:
+            if not walk.has(commit, path) and commit not in walk.tips:
+                walk.read(self._repo, [commit])
+        return self._find_walk(commit, path) if self._whole else self._need_walk(commit, path)
+
+    def forget(self) -> None:
+        """Forget what was read, but for whole histories."""
+        self._walks.clear()
+        self._renames.clear()
+        self._forget_texts()
+
+    def _forget_texts(self) -> None:
+        self._texts.clear()
+        self._size = 0
+
+    def find_spots(
+        self,
+        place: CommitPath,
+        lines: Sequence[int],
+        previous: str,
+        hunks: Sequence[Hunk],
+        linked: bool,
+        message: bytes,
+    ) -> tuple[dict[int, Spot], bool]:
+        """(line -> the earlier place of lines that a commit adds at a path, whether all that was
+        asked for is here).
+
+        previous: the path in its parent, "" for none.  hunks: those of the patch; () if the path
+        in the parent is not to be searched.  linked: whether the commit names a checkpoint.
+        message: of the commit.
+        """
+        self._lacks = self._is_broken
+        spots = self._find_spots(place, lines, previous, hunks, linked, message)
+        return {line: spot for line, spot in spots.items() if spot[0] != place[0]}, not self._lacks
+
+    def _find_spots(
+        self,
+        place: CommitPath,
+        lines: Sequence[int],
+        previous: str,
+        hunks: Sequence[Hunk],
+        linked: bool,
+        message: bytes,
+    ) -> dict[int, Spot]:
+        commit, path = place
+        walk = self._need_walk(commit, path)
+        step = walk.map_steps(path).get(commit) if walk else None
+        if not walk or not step or len(step[0]) > 1:
+            return {}
+        paths = dict.fromkeys((path, previous or path))
+        number = walk.order[commit]
+        foreign = [i for i in list_reverted(message) if walk.order.get(i, number) <= number]
+        if not foreign and not self._may_differ(commit, [*paths]):
+            return {}
+        spots: dict[int, Spot] = {}
+        if previous and hunks:
+            spots = self._find_moved(walk, place, lines, previous, hunks)
+        for start, oid in self._list_sources(walk, place, message):
+            untraced = [n for n in lines if n not in spots]
+            spots |= self._find_restored(untraced, step[1], path, start, oid)
+        if linked:
+            untraced = [n for n in lines if n not in spots]
+            spots |= self._find_returned(walk, place, untraced)
+        return spots
+
+    def _may_differ(self, commit: str, paths: Sequence[str]) -> bool:
+        """Whether a line that a commit adds may have another author before it, at these paths."""
+        names: set[str] = set()
+        for path in paths:
+            walk = self._need_walk(commit, path)
+            names |= self._list_names(walk, path, walk.order[commit]) if walk else _ANY
+        own = self._name_commit(walk, commit) if walk else ""
+        return not (names <= {own} or names | {own} <= UNTOLD)
+
+    def _list_names(self, walk: Walk, path: str, number: int) -> frozenset[str]:
+        """The names of the commits after a number that change a path, also under its former
+        names."""
+        if not walk.complete:
+            return _ANY
+        known = walk.names.setdefault(path, [])
+        commits = walk.list_commits(path)
+        while len(known) < len(commits) and walk.order[commits[len(known)]] > number:
+            commit = commits[len(known)]
+            names = known[-1][1] if known else frozenset()
+            if len(names) < 2:
+                names |= {self._name_commit(walk, commit)}
+            if len(names) < 2 and (former := self._find_former(walk, commit, path)):
+                before = self._need_walk(commit, former)
+                names |= self._list_names(before, former, before.order[commit]) if before else _ANY
+            known.append((walk.order[commit], names))
+        end = bisect.bisect_left(known, -number, key=lambda entry: -entry[0])
+        return known[end - 1][1] if end else frozenset()
+
+    def _name_commit(self, walk: Walk, commit: str) -> str:
+        return self._classify(commit, walk.abouts.get(commit))
+
+    def _find_moved(
+        self,
+        walk: Walk,
+        place: CommitPath,
+        lines: Sequence[int],
+        previous: str,
+        hunks: Sequence[Hunk],
+    ) -> dict[int, Spot]:
+        """line -> the earlier place of lines that the commit formatted or moved."""
+        commit, path = place
+        if not (step := walk.map_steps(path).get(commit)):
+            return {}
+        if previous != path:
+            before = self._need_walk(commit, previous)
+            step_before = before.map_steps(previous).get(commit) if before else None
+            oid = step_before[0][0] if step_before else ""
+        else:
+            before, oid = walk, step[0][0]
+        old, new = self._read_text(oid), self._read_text(step[1])
+        if not (before and old and new):
+            return {}
+        removed = {n - 1 for start, count, _, _ in hunks for n in range(start, start + count)}
+        added = {n - 1 for _, _, start, count in hunks for n in range(start, start + count)}
+        pairs = line_moves.pair_moved(old.keys, new.keys, removed, added)
+        pairs |= line_moves.pair_copied(old, new, added - pairs.keys())
+        sources = {n: pairs[n - 1] + 1 for n in lines if n - 1 in pairs}
+        return self._follow(before.parents[commit], previous, oid, sources)
+
+    def _list_sources(
+        self, walk: Walk, place: CommitPath, message: bytes
+    ) -> Iterator[tuple[Sequence[str], str]]:
+        """Yield (commits, the blob that the path has there) for the contents that a commit may
+        restore at a path."""
+        commit, path = place
+        for reverted in list_reverted(message):
+            found = self._need_foreign_walk(reverted, path)
+            if found and (step := found.map_steps(path).get(reverted)):
+                yield found.parents[reverted], step[0][0]
+        steps = walk.map_steps(path)
+        oid = steps[commit][1]
+        if len(walk.map_givers(path)[oid]) > 1:
+            versions = self._list_versions(walk, place)
+            yield from [([found], blob) for found, blob in versions if blob == oid][:1]
+
+    def _list_versions(self, walk: Walk, place: CommitPath) -> Iterator[tuple[str, str]]:
+        """Yield (commit, the blob that it gave a path) before a commit, nearest first."""
+        found, path = place
+        steps = walk.map_steps(path)
+        seen = {found}
+        while True:
+            before = steps[found][0][0]
+            found = walk.find_step(walk.parents[found], path, before)
+            if not found or found in seen:
+                return
+            seen.add(found)
+            if before.strip("0"):
+                yield found, before
+
+    def _find_restored(
+        self,
+        lines: Sequence[int],
+        new: str,
+        path: str,
+        starts: Sequence[str],
+        oid: str,
+    ) -> dict[int, Spot]:
+        """line -> the earlier place of lines of a blob that the path has as another blob, oid, in
+        the commits starts."""
+        text, source = (self._read_text(i) if lines else None for i in (new, oid))
+        if not text or not source:
+            return {}
+        wanted = {n - 1 for n in lines}
+        pairs = line_replay.pair_lines(source.keys, text.keys)
+        return self._follow(starts, path, oid, {j + 1: i + 1 for i, j in pairs if j in wanted})
+
+    def _find_returned(
+        self, walk: Walk, place: CommitPath, lines: Sequence[int]
+    ) -> dict[int, Spot]:
+        """line -> the earlier place of significant lines that the path and an earlier content of it
+        have once."""
+        new = walk.map_steps(place[1])[place[0]][1]
+        if not lines or not (text := self._read_text(new)):
+            return {}
+        keys = {n: text.keys[n - 1] for n in lines if n <= len(text.keys)}
+        telling = line_replay.select_significant({k for k in keys.values() if text.places[k] >= 0})
+        left = {key: n for n, key in keys.items() if key in telling}
+        spots: dict[int, Spot] = {}
+        for found, oid in islice(self._list_versions(walk, place), _VERSIONS):
+            if not left:
+                break
+            if source := self._read_text(oid):
+                had = line_moves.find_once(source, left.keys())
+                sources = {left.pop(key): index + 1 for key, index in had.items()}
+                spots |= self._follow([found], place[1], oid, sources)
+        return spots
+
+    def _follow(
+        self, starts: Sequence[str], path: str, oid: str, sources: Mapping[int, int]
+    ) -> dict[int, Spot]:
+        """key -> where a line was put in, white space and moves aside; sources: key -> line of a
+        blob that a path has in the commits starts."""
+        text = self._read_text(oid) if sources else None
+        spots: dict[int, Spot] = {}
+        todo = [(starts, path, oid, line_moves.build_runs(sources.values(), text))] if text else []
+        while todo:
+            starts, path, oid, runs = todo.pop()
+            walk = self._need_walk(starts[0], path) if starts else None
+            found = walk.find_step(starts, path, oid) if walk else ""
+            if not walk or not found:
+                continue
+            if len(self._list_names(walk, path, walk.order[found] - 1)) == 1:
+                spots |= _place_runs(found, path, runs)  # one author, whichever commit it was
+                continue
+            if walk.map_steps(path)[found][0][0] not in self._texts:
+                self._read_ahead(walk.list_befores(found, path))
+            for before in self._list_before(walk, found, path):
+                old, new = self._read_text(before[2]), self._read_text(oid)
+                if not old or not new:
+                    runs = []  # it is not known what they had
+                    break
+                kept, runs = line_moves.find_runs(runs, old, new)
+                todo += [(*before, kept)] if kept else []
+            spots |= _place_runs(found, path, runs)
+        return {key: spots[line] for key, line in sources.items() if line in spots}
+
+    def _list_before(
+        self, walk: Walk, commit: str, path: str
+    ) -> Iterator[tuple[Sequence[str], str, str]]:
+        """Yield (parents, path, blob) for each content that a path, also under a former name, had
+        before a commit."""
+        olds, _ = walk.map_steps(path)[commit]
+        stored = [old for old in olds if old.strip("0")]
+        for old in stored:
+            yield walk.parents[commit], path, old
+        former = self._find_former(walk, commit, path)
+        before = self._need_walk(commit, former) if former else None
+        if before and (step := before.map_steps(former).get(commit)):
+            yield before.parents[commit], former, step[0][0]
+
+    def _find_former(self, walk: Walk, commit: str, path: str) -> str:
+        """The name from which a commit, which is no merge, renamed a file to path; '' for none."""
+        if not walk.is_added(commit, path) or not (walk.paths or commit in walk.deleted):
+            return ""
+        oid = walk.map_steps(path)[commit][1]
+        gone = [] if walk.paths else walk.deleted[commit]
+        same = [name for name in gone if walk.map_steps(name)[commit][0][0] == oid]
+        if len(same) == 1:
+            return same[0]
+        if commit not in self._renames:
+            self._read_renames([commit])
+        return self._renames[commit].get(path, "")
+
+    def read_renames(self, places: Iterable[CommitPath]) -> None:
+        """Find together which commits before places, in a whole history, renamed a file to their
+        paths, also from name to name."""
+        for walk in self._whole:
+            paths, seen = {path for commit, path in places if commit in walk.order}, {""}
+            while paths:
+                added = [
+                    (commit, path)
+                    for path in paths
+                    for commit in walk.map_steps(path)
+                    if commit in walk.deleted and walk.is_added(commit, path)
+                ]
+                commits = dict.fromkeys(commit for commit, _ in added)
+                self._read_renames([commit for commit in commits if commit not in self._renames])
+                seen |= paths
+                paths = {self._find_former(walk, *place) for place in added} - seen
+
+    def _read_renames(self, commits: Sequence[str]) -> None:
+        self._renames |= {commit: {} for commit in commits}
+        ask = "diff-tree", "--stdin", "--raw", "-z", "-r", "-M", "--diff-filter=R"
+        lines = "".join(f"{commit}\n" for commit in commits).encode()
+        names = self._renames[commits[0]] if commits else {}
+        try:
+            tokens = self._repo.git.stream_records(*ask, stdin=lines) if commits else iter(())
+            for token in tokens:
+                if token.startswith(b":"):
+                    old = decode_name(next(tokens))
+                    names[decode_name(next(tokens))] = old
+                else:
+                    names = self._renames[token.decode().strip()]
+        except GitError:  # a blob is not here
+            self._is_broken = True
+
+    def read_contents(self, places: Iterable[tuple[CommitPath, str]]) -> None:
+        """Read in bulk what find_spots() needs first; places: with the path in the parent."""
+        oids: list[str] = []
+        for (commit, path), previous in places:
+            paths = [*dict.fromkeys((path, previous or path))]
+            if self._may_differ(commit, paths):
+                for name in paths:
+                    walk = self._need_walk(commit, name)
+                    olds, oid = walk.map_steps(name).get(commit, ([""], "")) if walk else ([""], "")
+                    oids += [olds[0], oid]
+        self._read_ahead(oids)
+
+    def _read_ahead(self, oids: Iterable[str]) -> None:
+        unread = [i for i in dict.fromkeys(oids) if i.strip("0") and i not in self._texts]
+        ahead = self._repo.objects.ahead
+        known = [oid for oid in unread if ahead.has(oid)]
+        ahead.fetch(unread)
+        for oid in unread:
+            self._read_text(oid)
+        for oid in set(unread).difference(known):
+            ahead.got.pop(oid, None)
+
+    def _read_text(self, oid: str) -> Text | None:
+        """A blob; None if it is not here, no text, or too large to look for lines in it."""
+        if oid not in self._texts:
+            if self._size > _KEPT:
+                self._forget_texts()
+            data = self._repo.objects.read_blob(oid) if oid.strip("0") else None
+            fits = data is not None and len(data) <= LARGEST and not shapes.is_binary(data)
+            self._texts[oid] = Text(data) if data is not None and fits else None
+            self._size += len(data or b"")
+        self._lacks |= self._texts[oid] is None and bool(oid.strip("0"))
+        return self._texts[oid]

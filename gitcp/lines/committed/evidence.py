@@ -1,0 +1,419 @@
+"""The authors of the lines of commits, by what their checkpoints recorded."""
+
+from __future__ import annotations
+
+import marshal
+from functools import partial
+from zlib import crc32
+
+from gitcp import agents
+from gitcp.checkpoints import links
+from gitcp.checkpoints.format import line_authors
+from gitcp.git import decode_name, encode_name
+from gitcp.git.objects import parse_ident
+from gitcp.git.objects.reading import split_windows
+from gitcp.lines import absent, blame_format, uncommitted
+from gitcp.lines.committed import history, recorded
+from gitcp.lines.committed.earlier import LARGEST, UNTOLD, About, Earlier
+from gitcp.lines.committed.recorded import Commit, Place, Readers
+from gitcp.text import line_replay
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from gitcp.checkpoints.format.line_authors import Author
+    from gitcp.git import Git
+    from gitcp.git.objects.patches import Change, Hunk
+    from gitcp.git.repo import Repo
+    from gitcp.lines.absent import CommitPath
+    from gitcp.lines.blame_format import BlameEntry, Options
+    from gitcp.lines.committed.recorded import LineAuthors, Spot
+
+    # The new lines, the path in the parent, the hunks.
+    New = tuple[Sequence[int], str, Sequence[Hunk]]
+
+_MANY = 10_000  # lines of a place whose content may be large
+_TOGETHER = 32  # places whose contents are read in bulk
+_MOST = 8  # paths whose histories are read alone; with more, the whole history is read
+
+
+class Evidence:
+    """The authors of lines by commit and path."""
+
+    def __init__(
+        self,
+        repo: Repo,
+        worktree: bool = True,
+        revisions: Sequence[str] = ("HEAD",),
+        share_with: Evidence | None = None,
+    ) -> None:
+        """worktree: whether the zero commit means the worktree, whose edits the journal has.
+        revisions: the range of the commits that prefetch_changes() gets.  share_with: another
+        Evidence, with which this one shares what it reads of whole histories."""
+        self._repo = repo
+        self._journalled, self._revisions = worktree, revisions
+        self.readers = Readers(repo)
+        self._earlier: Earlier = Earlier(
+            repo, self._name_author, share_with._earlier if share_with else None
+        )
+        self._commits: dict[str, Commit] = {}
+        self._names: dict[str, str] = {}  # commit -> the result of _name_author()
+        self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
+        self._places: dict[CommitPath, Place] = {}
+        self._cut: set[CommitPath] = set()  # places of which it is not known what the commit added
+
+    def get_commit(self, oid: str) -> Commit:
+        """A commit, whose facts are read once until forget()."""
+        if oid not in self._commits:
+            self._commits[oid] = Commit(self.readers, oid)
+        return self._commits[oid]
+
+    def get_place(self, commit: str, path: str) -> Place:
+        """A path in a commit, whose facts are read once until forget()."""
+        if (commit, path) not in self._places:
+            self.get_commit(commit).note_asked(path)
+            self._places[commit, path] = Place(self.readers, self.get_commit(commit), path)
+        return self._places[commit, path]
+
+    def prefetch(self, entries: Sequence[BlameEntry], contents: bool = False) -> None:
+        """Read in bulk what find_author() needs for these lines.
+
+        contents: whether it will get the contents of the lines."""
+        self._cut |= absent.list_cut_places(self._repo, entries)
+        places = history.group_by_place(entries)
+        incomplete = self._prefetch(places, contents)
+        stored = {p: n for p, n in places.items() if p[0].strip("0") and not self._is_large(p, n)}
+        unstated = self._list_unstated(stored)
+        unstated = {p: n for p, n in unstated.items() if not self.get_commit(p[0]).is_merge()}
+        if asked := [*dict.fromkeys((*incomplete, *unstated))]:
+            previous = history.map_previous_paths(entries)
+            paths = [path for p in asked for path in (p[1], previous.get(p)) if path]
+            changes = self._read_changes([commit for commit, _ in asked], paths)
+            self._align(incomplete, changes)
+            # All lines that a commit adds are traced, as for its patch.
+            new = self._map_new_lines(changes)
+            self._trace_lines({p: new[p] for p in self._list_unstated(unstated) if p in new})
+        self.readers.memo.save()
+
+    def _is_large(self, place: CommitPath, lines: Sequence[int]) -> bool:
+        """Whether a place has many lines, and a content in which none is looked for."""
+        oid = self.get_place(*place).oid if len(lines) > _MANY else None
+        return oid is not None and self._repo.objects.read_size(oid) > LARGEST
+
+    def blame_lines(
+        self, git: Git, options: Options, contents: bool = False
+    ) -> Iterator[tuple[BlameEntry, Author]]:
+        """Yield the lines of `git blame`, with all headers, each with its author.
+
+        contents: whether a line may read differently in the commit that it came from.
+        """
+        groups = history.start_groups(git, options)()
+        self.prefetch(blame_format.complete_entries(groups.entries), contents)
+        for entry in groups.list_lines():
+            content = entry["content"] if contents else None
+            yield entry, self.find_author(entry["oid"], entry["path"], entry["orig"], content)
+
+    def _prefetch(
+        self, lines: Mapping[CommitPath, Iterable[int]], contents: bool = False
+    ) -> list[CommitPath]:
+        """Read in bulk what is recorded of these lines; return the places that have recorded lines
+        and lack some of these."""
+        committed = {name: self.get_place(*name) for name in lines if name[0].strip("0")}
+        commits = list(dict.fromkeys(commit for commit, _ in committed))
+        self._repo.objects.ahead.fetch(commits)
+        self.readers.prefetch_notes(commits)
+        self.readers.recorded.prefetch(i for commit in commits for i in self.get_commit(commit).ids)
+        linked = {place.spec: place for place in committed.values() if place.commit.stored}
+        for spec, oid in self._repo.objects.ahead.resolve(linked).items():
+            linked[spec].oid = oid
+        if contents:
+            self._repo.objects.ahead.fetch(place.oid for place in linked.values() if place.oid)
+        return [name for name, place in committed.items() if place.has_unrecorded(lines[name])]
+
+    def _align(self, places: Iterable[CommitPath], changes: Iterable[Change]) -> None:
+        """Align the recorded lines of places by git's hunks."""
+        chosen = {*places}
+        for change in changes:
+            for patch in change["patches"]:
+                if (name := (change["oid"], patch["path"])) in chosen:
+                    self.get_place(*name).align(patch["hunks"])
+
+    def _read_changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
+        encoded = [encode_name(path) for path in dict.fromkeys(paths)]
+        return history.read_path_changes(self._repo, [*dict.fromkeys(commits)], encoded)
+
+    def prefetch_changes(self, window: Sequence[Change]) -> None:
+        """Read in bulk what find_line_authors() needs for these commits."""
+        self.readers.prefetch_notes([change["oid"] for change in window])
+        for change in window:
+            about = About(change["author"], change["committer"], change["message"])
+            commit = self.get_commit(change["oid"])
+            commit.about, commit.asked = about, None
+            if len(change["parents"]) < 2 and not absent.is_needed():
+                commit.contents = {p["path"]: p["oid"] for p in change["patches"] if p["path"]}
+            for patch in change["patches"]:
+                if patch["hunks"]:
+                    place = self.get_place(change["oid"], patch["path"])
+                    place.oid, place.hunks = patch["oid"], patch["hunks"]
+        self.readers.recorded.prefetch(i for c in window for i in self.get_commit(c["oid"]).ids)
+        self._trace_lines(self._map_new_lines(window))
+
+    def _map_new_lines(self, changes: Iterable[Change]) -> dict[CommitPath, New]:
+        """What _trace_lines() needs of commits that are no merges."""
+        return {
+            (change["oid"], patch["path"]): (
+                line_authors.list_new_lines(patch["hunks"]),
+                patch["old"],
+                patch["hunks"],
+            )
+            for change in changes
+            for patch in change["patches"]
+            if patch["hunks"] and patch["path"] and len(change["parents"]) < 2
+        }
+
+    def _trace_lines(self, places: Mapping[CommitPath, New]) -> None:
+        """Find where lines were before, if their own commits do not tell their authors."""
+        pending = self._list_unstated({place: lines for place, (lines, _, _) in places.items()})
+        while pending:
+            found = self._find_spots(pending, places)
+            origins: dict[CommitPath, list[int]] = {}
+            for name, spots in found.items():
+                place = self.get_place(*name)
+                place.before |= {n: spots.get(n) for n in pending[name]}
+                place.authors = None
+                for commit, path, line in spots.values():
+                    origins.setdefault((commit, path), []).append(line)
+            if incomplete := self._prefetch(origins):
+                self._align(incomplete, self._read_changes(*zip(*incomplete, strict=True)))
+            pending = self._list_unstated(origins)
+
+    def _find_spots(
+        self, pending: Mapping[CommitPath, Sequence[int]], places: Mapping[CommitPath, New]
+    ) -> dict[CommitPath, dict[int, Spot]]:
+        """The earlier places of lines at each place; what was found before is kept."""
+        memo, find, asked = self.readers.memo, self._earlier.find_spots, {}
+        # Those of a path together: their histories have contents in common.
+        for name, lines in sorted(pending.items(), key=lambda item: item[0][1]):
+            commit = self.get_commit(name[0])
+            _, previous, hunks = places.get(name, ((), "", ()))
+            question = [*lines], previous, [*hunks], bool(commit.ids)
+            key = f"{name[0]} {crc32(marshal.dumps(question, 2)):08x} {name[1]}"
+            asked[name] = key, partial(find, name, *question, commit.about.message)
+        unknown = [name for name, (key, _) in asked.items() if not memo.has(key, depends=True)]
+        if unknown:
+            self._walk(unknown)
+        parts = {part[0]: part for part in split_windows(unknown, _TOGETHER)}
+        found = {}
+        for name, (key, compute) in asked.items():
+            if name in parts:
+                olds = [places[n][1] if n in places else "" for n in parts[name]]
+                self._earlier.read_contents(zip(parts[name], olds, strict=True))
+            found[name] = memo.find(key, True, compute)
+        return found
+
+    def _list_unstated(
+        self, places: Mapping[CommitPath, Iterable[int]]
+    ) -> dict[CommitPath, list[int]]:
+        """The lines whose commit names no author and that were not traced yet."""
+        unstated: dict[CommitPath, list[int]] = {}
+        unknown = line_authors.build_nobody("unknown")
+        for name, lines in places.items():
+            place = self.get_place(*name)
+            lacking = {n for n in lines if place.stated.get(n, unknown)["who"] == "unknown"}
+            if untraced := lacking.difference(place.before):
+                unstated[name] = sorted(untraced)
+        return unstated
+
+    def _walk(self, places: Collection[CommitPath]) -> None:
+        if len({path for _, path in places}) > _MOST:
+            self._earlier.walk_all(self._list_tips)
+            self._earlier.read_renames(places)
+        else:
+            self._earlier.walk(places)
+
+    def _name_author(self, commit: str, about: About | None = None) -> str:
+        """A name that is the same for commits whose unrecorded lines have the same author; one with
+        records has a name of its own.  about: what the commit says."""
+        if commit not in self._names:
+            if about:
+                self.get_commit(commit).about = about
+            self._names[commit] = self._choose_name(commit)
+        return self._names[commit]
+
+    def _choose_name(self, oid: str) -> str:
+        readers, commit = self.readers, self.get_commit(oid)
+        readers.memo.note_ids(name for names in commit.named_ids for name in names)
+        if readers.attested.has_note(oid) or any(map(readers.recorded.has_place, commit.ids)):
+            return oid
+        nobody = self.find_default_author(oid)
+        return f"{nobody['who']} {nobody['agent']}"
+
+    def _list_tips(self) -> list[str]:
+        names = self._repo.git.read_records("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
+        return [decode_name(name) for name in names if not name.startswith(b"^")]
+
+    def find_author(
+        self, commit: str, path: str, line: int, content: bytes | None = None
+    ) -> Author:
+        """Who wrote a line (1-based) of path in commit; build_nobody() if that is not known.
+
+        content: how the line reads now.  If it reads otherwise in the commit, white space aside,
+        git has only guessed where it came from, and its author is unknown.
+        """
+        author = self.find_line_authors(commit, path).get(line)
+        if author is None and (commit, path) in self._cut:
+            return line_authors.build_nobody("unknown")
+        if author is None:
+            return self._find_silent(commit, path) or self.find_default_author(commit)
+        if content is not None:
+            lines = self.get_place(commit, path).content
+            if not 0 < line <= len(lines) or lines[line - 1].split() != content.split():
+                return line_authors.build_nobody("unknown")
+        return author
+
+    def find_time(self, entry: BlameEntry, author: Author) -> int | None:
+        """When a line was committed, or, if it is not, written, in seconds since 1970; None if
+        that is not known.  author: the result of find_author()."""
+        if entry["oid"].strip("0"):
+            return int(dict(entry["headers"]).get(b"committer-time", b"0")) or None
+        if author["who"] == "unknown":  # the line may be another one than in the journal
+            return None
+        return (
+            self.get_place(entry["oid"], entry["path"]).times.get(entry["orig"], 0) // 10**9 or None
+        )
+
+    def find_default_author(self, commit: str) -> Author:
+        """The author of a commit's lines for which nothing is recorded.
+
+        "unknown" if the commit has a checkpoint, or lines by a session of another repository; else
+        "person" if its author recorded his work at that time, and "unrecorded" if he did not, if
+        the commit names an agent, or if a forge made it.
+        """
+        if commit not in self._defaults:
+            self._defaults[commit] = self._judge_commit(commit)
+        return self._defaults[commit]
+
+    def _judge_commit(self, oid: str) -> Author:
+        commit = self.get_commit(oid)
+        if not oid.strip("0"):
+            return line_authors.build_nobody("person")
+        if commit.ids or links.has_unknown(commit.note):
+            return line_authors.build_nobody("unknown")
+        author, committer, message = commit.about
+        name, seconds = parse_ident(author)
+        agent = line_authors.find_attested_agent(name, message)
+        mail = name.rpartition("<")[2].rstrip(">")
+        is_told = line_authors.covers_range(self.readers.periods, mail, seconds)
+        if agent or not is_told or line_authors.is_forge(committer):
+            return {**line_authors.build_nobody("unrecorded"), "agent": agent}
+        return line_authors.build_nobody("person")
+
+    def find_line_authors(self, commit: str, path: str) -> LineAuthors:
+        """The authors of the lines of path in commit: those that are recorded, else those that a
+        note of Git AI attests, else those of the earlier lines that they are traced to."""
+        place = self.get_place(commit, path)
+        if place.authors is None and not commit.strip("0"):
+            place.authors, place.times, place.content = self._read_uncommitted(path)
+            place.authors = self._leave_silent(place, place.authors)
+        elif place.authors is None:
+            origins = {
+                n: self._find_origin((commit, path, n)) for n, spot in place.before.items() if spot
+            }
+            earlier = {
+                n: self.get_place(c, p).stated.get(line)
+                or self._find_silent(c, p)
+                or self.find_default_author(c)
+                for n, (c, p, line) in origins.items()
+            }
+            place.authors = {**self._leave_silent(place, place.stated), **earlier}
+        return place.authors
+
+    def _leave_silent(self, place: Place, authors: LineAuthors) -> LineAuthors:
+        """The authors of lines at a place; of those that no session wrote, none is a person's where
+        a conversation may have written them of which no hook has heard."""
+        nobody = self._find_silent(place.commit.oid, place.path)
+        if nobody is None:
+            return authors
+        left = {n: nobody if who["who"] == "person" else who for n, who in authors.items()}
+        return {**dict.fromkeys(line_authors.list_new_lines(place.hunks or ()), nobody), **left}
+
+    def _find_silent(self, commit: str, path: str) -> Author | None:
+        """The author of lines that a conversation may have written of which no hook has heard;
+        None if there is no such conversation."""
+        if not self.readers.unheard.sessions:
+            return None
+        if commit.strip("0"):
+            one = self.get_commit(commit).find_unheard(path)
+        else:
+            one = self.readers.unheard.find_author(path, uncommitted.date_change(self._repo, path))
+        if one is None:
+            return None
+        agent = agents.get_agent_type(one.client)
+        return {**line_authors.build_nobody("unknown"), "agent": agent}
+
+    def _find_origin(self, spot: Spot) -> Spot:
+        """The earliest known place of a line.  A line that only moved between commits of which
+        nothing is known stays with the last of them: nothing is to be learned from the others."""
+        chain = {spot: None}
+        while (before := self.get_place(*spot[:2]).before.get(spot[2])) and before not in chain:
+            chain[before] = None
+            spot = before
+        spots = [*chain]
+        while len(spots) > 1 and all(self._name_author(s[0]) in UNTOLD for s in spots[-2:]):
+            spots.pop()
+        return spots[-1]
+
+    def list_silent_lines(self, commit: str, path: str, oid: str) -> set[int]:
+        """The lines (1-based) of a blob that a linked commit added at path without an author."""
+        if not self.get_commit(commit).ids:
+            return set()
+        place, parents = self.get_place(commit, path), self.get_place(f"{commit}^", path)
+        oids = parents.oid, place.oid, oid
+        before, after, blob = (line_replay.split_lines(self.readers.read_blob(i)) for i in oids)
+        silent = set(line_replay.find_changed_lines(before, after)[1])
+        silent -= {line - 1 for line in place.recorded}
+        return {j + 1 for i, j in line_replay.pair_lines(after, blob) if i in silent}
+
+    def guess_author(self, commit: str, path: str) -> Author | None:
+        """The only session that touched path, as a guess at the author of an unknown line of a
+        linked commit; it is shown as a guess and not stored."""
+        records = [
+            r for r in self.get_commit(commit).records if path in recorded.list_touched_paths(r)
+        ]
+        if len({record["session_id"] for record in records}) != 1:
+            return None
+        files = records[-1]["metadata"].get("files")
+        file = files.get(path) if isinstance(files, dict) else None
+        turn = file.get("turn_id") if isinstance(file, dict) else None
+        return line_authors.build_author(records[-1], str(turn or ""), None)
+
+    def forget(self) -> None:
+        """Keep what was found, and forget what was read, so that memory does not grow with the
+        number of commits."""
+        self.readers.memo.save()
+        for part in (self.readers.recorded, self.readers.attested, self._earlier):
+            part.forget()
+        self._commits.clear()
+        self._names.clear()
+        self._defaults.clear()
+        self._places.clear()
+
+    def _read_uncommitted(
+        self, path: str
+    ) -> tuple[LineAuthors, Mapping[int, int], Sequence[bytes]]:
+        """(the authors of the lines of path in the worktree, when each was written, these lines);
+        times are as in Place."""
+        content = uncommitted.read_content(self._repo, path) if self._journalled else None
+        if content is None:
+            return {}, {}, ()
+        name = history.name_writer
+        committed = history.History(self._repo, self.blame_lines, "HEAD", name=name)
+        edited, times = uncommitted.find_authors(self._repo, path, content, committed.find_authors)
+        ids = uncommitted.list_brought_ids(self._repo, path, content.oid)
+        self.readers.recorded.prefetch(ids)
+        records = self.readers.recorded.read_all_records(ids)
+        brought = self.readers.credit_blob(records, path, content.oid)
+        # A content too large to be compared has no content.lines.
+        lines = self._repo.objects.need(content.oid, "blob").split(b"\n")
+        return line_authors.prefer_sessions(edited, brought), times, lines

@@ -1,0 +1,289 @@
+"""Where the lines of a content were in the content before it (doc/credit.md "Where a line was").
+
+Lines are compared without white space.  A line that a change leaves alone stays where it is; one
+that it takes out and puts in again has moved.  A run is consecutive lines that are looked for
+together.  A telling line is a significant one (line_replay.select_significant()) by which its place
+can be known.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gitcp.text import line_replay, shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+
+_BLOCK = 3  # significant lines of a block that counts when it is copied
+_FEW = 16  # keys that are looked for one by one
+_LARGE = 1 << 13  # bytes of a text that is not compared line by line
+
+
+class Text:
+    """A content without white space."""
+
+    def __init__(self, data: bytes) -> None:
+        self._flat = shapes.remove_space(data)
+
+    @cached_property
+    def keys(self) -> list[bytes]:
+        """Its lines."""
+        return line_replay.split_lines(self._flat)
+
+    @cached_property
+    def flat(self) -> bytes:
+        """Its lines, each between two newlines."""
+        return b"\n%s\n" % self._flat.removesuffix(b"\n")
+
+    @cached_property
+    def places(self) -> dict[bytes, int]:
+        """key -> the index of the only line that reads so; -1 for several."""
+        count = len(self.keys)
+        last = dict(zip(self.keys, range(count), strict=True))
+        if len(last) == count:
+            return last
+        first = dict(zip(reversed(self.keys), range(count - 1, -1, -1), strict=True))
+        return {key: index if first[key] == index else -1 for key, index in last.items()}
+
+
+def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
+    """key -> index of its line, for those of keys that exactly one line of the text has."""
+    if len(keys) < _FEW:
+        starts = {key: _locate_only(b"\n%s\n" % key, text.flat) for key in keys}
+        return {key: text.flat.count(b"\n", 0, n) for key, n in starts.items() if n >= 0}
+    if keys.isdisjoint(text.keys):
+        return {}
+    found = [(key, index) for index, key in enumerate(text.keys) if key in keys]
+    counts = line_replay.count_equal_lines([key for key, _ in found])
+    return {key: index for key, index in found if counts[key] == 1}
+
+
+class Run:
+    """Consecutive lines of a content.
+
+    first: the number (1-based) of the first line.  lines: the numbers that they have in the content
+    where the search began.  keys: the lines without white space."""
+
+    __slots__ = ("_flat", "first", "keys", "lines")
+
+    def __init__(self, first: int, lines: Sequence[int], keys: Sequence[bytes]) -> None:
+        self.first, self.lines, self.keys = first, lines, keys
+        self._flat = b""
+
+    @property
+    def flat(self) -> bytes:
+        """Its lines, each between two newlines."""
+        if not self._flat:
+            self._flat = b"\n%s\n" % b"\n".join(self.keys)
+        return self._flat
+
+    def select(self, accepts: Callable[[bytes], bool]) -> list[Run]:
+        """The runs of its lines whose keys are accepted."""
+        chosen = line_replay.group_runs(n for n, key in enumerate(self.keys) if accepts(key))
+        return [
+            Run(self.first + first, self.lines[first : last + 1], self.keys[first : last + 1])
+            for first, last in chosen
+        ]
+
+    def move(self, first: int) -> Run:
+        """The same lines at another place."""
+        moved = Run(first, self.lines, self.keys)
+        moved._flat = self._flat
+        return moved
+
+
+def build_runs(numbers: Iterable[int], text: Text) -> list[Run]:
+    """The runs of lines (1-based) of a text."""
+    return [
+        Run(first, range(first, last + 1), text.keys[first - 1 : last])
+        for first, last in line_replay.group_runs({n for n in numbers if 0 < n <= len(text.keys)})
+    ]
+
+
+def pair_moved(
+    old: Sequence[bytes], new: Sequence[bytes], removed: Iterable[int], added: Iterable[int]
+) -> dict[int, int]:
+    """index in new -> index in old of the lines that a change took out and put in again.
+
+    removed, added: the indices of the lines that it took out and put in.  A significant line has
+    moved if it was put in as often as it was taken out; then equal lines beside it moved with it.
+    """
+    taken_out, put_in = _group_by_key(old, removed), _group_by_key(new, added)
+    telling = line_replay.select_significant(taken_out.keys() & put_in.keys())
+    pairs: dict[int, int] = {}
+    for key in telling:
+        if len(taken_out[key]) == len(put_in[key]):
+            pairs.update(zip(put_in[key], taken_out[key], strict=True))
+    free_old = {i for indices in taken_out.values() for i in indices}.difference(pairs.values())
+    free_new = {j for indices in put_in.values() for j in indices}.difference(pairs)
+    for step in (1, -1):
+        for j, i in sorted(pairs.items(), reverse=step < 0):
+            at, source = j + step, i + step
+            while at in free_new and source in free_old and new[at] == old[source]:
+                pairs[at] = source
+                free_new.remove(at)
+                free_old.remove(source)
+                at, source = at + step, source + step
+    return pairs
+
+
+def pair_copied(old: Text, new: Text, added: Iterable[int]) -> dict[int, int]:
+    """index in new -> index in old of added lines that repeat a block of old.
+
+    A block has at least three significant lines, and begins with one that old has once."""
+    by_index = {j: new.keys[j] for j in added if j < len(new.keys)}
+    likely = line_replay.select_significant({*by_index.values()})
+    telling = likely & old.places.keys() if len(likely) >= _BLOCK else set()
+    pairs: dict[int, int] = {}
+    for first, last in line_replay.group_runs(by_index if len(telling) >= _BLOCK else ()):
+        for block in _list_blocks(old, new, range(first, last + 1), telling):
+            if sum(new.keys[j] in telling for j in block) >= _BLOCK:
+                pairs |= block
+    return pairs
+
+
+def _list_blocks(
+    old: Text, new: Text, lines: Iterable[int], telling: Container[bytes]
+) -> Iterator[dict[int, int]]:
+    """Yield the blocks of consecutive lines that are consecutive in old too: index -> index
+    there."""
+    block: dict[int, int] = {}
+    for j in lines:
+        key, source = new.keys[j], block[j - 1] + 1 if block else len(old.keys)
+        if source < len(old.keys) and old.keys[source] == key:
+            block[j] = source
+            continue
+        if block:
+            yield block
+        first = old.places.get(key, -1) if key in telling else -1
+        block = {j: first} if first >= 0 else {}
+    if block:
+        yield block
+
+
+def _group_by_key(lines: Sequence[bytes], indices: Iterable[int]) -> dict[bytes, list[int]]:
+    grouped: dict[bytes, list[int]] = {}
+    for index in sorted(indices):
+        if index < len(lines):
+            grouped.setdefault(lines[index], []).append(index)
+    return grouped
+
+
+def compare(old: Text, new: Text) -> dict[int, int]:
+    """index in new -> index in old of the lines that stayed or moved."""
+    start, end = _count_same_ends(old.flat, new.flat)
+    last, after = len(old.keys) - end, len(new.keys) - end
+    a, b = old.keys[start:last], new.keys[start:after]
+    pairs = {j: i for i, j in line_replay.pair_lines(a, b)}
+    kept = set(pairs.values())
+    removed = (i for i in range(len(a)) if i not in kept)
+    added = (j for j in range(len(b)) if j not in pairs)
+    pairs |= pair_moved(a, b, removed, added)
+    same = {j: j for j in range(start)}
+    shifted = {after + n: last + n for n in range(end)}
+    return {**same, **{start + j: start + i for j, i in pairs.items()}, **shifted}
+
+
+def _count_same_ends(old: bytes, new: bytes) -> tuple[int, int]:
+    """How many lines two flat texts share at the start, and how many of the others at the end."""
+    shorter = min(len(old), len(new))
+    same = _find_last(shorter, lambda n: old[:n] == new[:n])
+    same = old.rfind(b"\n", 0, same)
+    ends = _find_last(shorter - same, lambda n: old[-n:] == new[-n:])
+    end = new.find(b"\n", len(new) - ends)
+    return new.count(b"\n", 0, same), new.count(b"\n", end) - 1
+
+
+def _find_last(limit: int, holds: Callable[[int], bool]) -> int:
+    """The largest number from 1 to limit for which holds() is true, 0 for none; it is true for all
+    that are smaller."""
+    low, high = 0, max(limit, 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def find_runs(runs: Iterable[Run], old: Text, new: Text) -> tuple[list[Run], list[Run]]:
+    """(runs of the lines that old had, runs of those that it had not), for runs of new.
+
+    A run that each text has once, with a significant line, is found as a whole; otherwise its lines
+    are found one by one.  In large texts a line that is neither telling nor beside a telling line
+    is in neither result.
+    """
+    found: list[Run] = []
+    lacking: list[Run] = []
+    pairs: dict[int, int] | None = None
+    for run in runs:
+        if first := _find_telling(run, old, new):
+            found.append(run.move(first))
+        elif max(len(old.flat), len(new.flat)) > _LARGE:
+            _divide(run, find_telling_lines(run, old, new), found, lacking, old)
+        else:
+            pairs = compare(old, new) if pairs is None else pairs
+            _divide(run, pairs, found, lacking, None)
+    return found, lacking
+
+
+def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
+    """index in new -> index in old of the lines of a run that are significant and that each text
+    has once, and of equal lines beside them."""
+    indices = range(run.first - 1, run.first - 1 + len(run.lines))
+    once = {j: i for j in indices if (i := old.places.get(new.keys[j], -1)) >= 0}
+    telling = line_replay.select_significant({new.keys[j] for j in once})
+    pairs = {
+        j: i for j, i in once.items() if new.keys[j] in telling and new.places[new.keys[j]] == j
+    }
+    for step in (1, -1):
+        for j, i in sorted(pairs.items(), reverse=step < 0):
+            at, source = j + step, i + step
+            while (
+                at in indices
+                and at not in pairs
+                and 0 <= source < len(old.keys)
+                and new.keys[at] == old.keys[source]
+            ):
+                pairs[at] = source
+                at, source = at + step, source + step
+    return pairs
+
+
+def _find_telling(run: Run, old: Text, new: Text) -> int:
+    """The line (1-based) where a run with a significant line begins in old; 0 unless each text has
+    it once."""
+    start = _locate_only(run.flat, old.flat)
+    is_telling = start >= 0 and _locate_only(run.flat, new.flat) >= 0
+    if is_telling and line_replay.select_significant({*run.keys}):
+        return old.flat.count(b"\n", 0, start + 1)
+    return 0
+
+
+def _locate_only(part: bytes, flat: bytes) -> int:
+    """Where a part begins in a flat text; -1 unless it is there once."""
+    start = flat.find(part)
+    return -1 if start < 0 or flat.find(part, start + 1) >= 0 else start
+
+
+def _divide(
+    run: Run, pairs: Mapping[int, int], found: list[Run], lacking: list[Run], old: Text | None
+) -> None:
+    """Divide a run into parts: add to found those whose lines are paired, with their places in the
+    old text, and to lacking the others.  old: leave out unpaired lines that this text has; None:
+    leave out none."""
+    start = 0
+    for end in range(1, len(run.lines) + 1):
+        at = run.first - 1 + start
+        before = pairs.get(at)
+        follows = None if before is None else before + end - start
+        if end == len(run.lines) or pairs.get(run.first - 1 + end) != follows:
+            first = run.first + start if before is None else before + 1
+            part = Run(first, run.lines[start:end], run.keys[start:end])
+            if before is not None:
+                found.append(part)
+            elif old is None:
+                lacking.append(part)
+            else:
+                lacking += part.select(lambda key: key not in old.places)
+            start = end

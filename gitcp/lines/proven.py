@@ -1,0 +1,157 @@
+"""Derives the authors of lines from a transcript, for a checkpoint that has no lines.json.
+
+An edit in the transcript is the author of a significant line that it added to a path, that no
+later edit removed, and that the committed content has once.  The whole content that a tool wrote
+over an existing file proves nothing: it may repeat lines of a person.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gitcp.agents.reading.items import list_items
+from gitcp.agents.transcripts import agent_words, blocks, load_entry
+from gitcp.text import line_replay
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.agents.reading.items import Load
+    from gitcp.checkpoints.format.line_authors import LineRecord
+    from gitcp.text.record_types import Blob
+
+    Typed = dict[bytes, tuple[str, str]]  # line -> turn, tool use
+
+_PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
+_OLD = ("old_string", "old_str", "oldString")
+_NEW = ("new_string", "new_str", "newString")
+_CREATED = "File created"  # the start of a tool's answer when it created a file
+_FAILED = ("<tool_use_error>", "Error", "error")
+
+
+def add_proven_lines(
+    record: LineRecord,
+    transcript: bytes,
+    oids: Mapping[str, str],
+    blob: Blob,
+    load: Load = load_entry,
+) -> LineRecord:
+    """The record with `lines` in the form of lines.json, and its turns.
+
+    oids: path -> blob in the commit, for the paths that the session touched.  blob reads one.
+    load: as for list_items().
+    """
+    turns: dict[str, dict[str, Any]] = {}
+    typed: dict[str, Typed] = {path: {} for path in oids}
+    for path, before, after, turn, tool in _list_edits(transcript, turns, oids, load):
+        names = [name for name in oids if path == name or path.endswith(f"/{name}")]
+        old, new = (_select_telling(text) if names else set() for text in (before, after))
+        for name in names:
+            path_lines = typed[name]
+            for line in old - new:
+                path_lines.pop(line, None)
+            path_lines.update(dict.fromkeys(new - old, (turn, tool)))
+    lines = {
+        path: [{"oid": oid, "ranges": ranges}]
+        for path, oid in oids.items()
+        if typed[path] and (ranges := _build_ranges(blob(oid) or b"", typed[path]))
+    }
+    metadata = {**record["metadata"], "turns": turns}
+    return {**record, "metadata": metadata, "lines": lines}
+
+
+def drop_contested_lines(records: Sequence[LineRecord]) -> list[LineRecord]:
+    """Results of add_proven_lines() for one commit, without lines that several of them claim."""
+    counts: dict[tuple[str, int], int] = {}
+    for record in records:
+        for path, (entry,) in (record["lines"] or {}).items():
+            for line, *_ in entry["ranges"]:
+                counts[path, line] = counts.get((path, line), 0) + 1
+    return [
+        {
+            **record,
+            "lines": {
+                path: [{**entry, "ranges": [r for r in entry["ranges"] if counts[path, r[0]] == 1]}]
+                for path, (entry,) in (record["lines"] or {}).items()
+            },
+        }
+        for record in records
+    ]
+
+
+def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
+    lines = [line.strip() for line in data.split(b"\n")]
+    counts = line_replay.count_equal_lines(lines)
+    return [
+        [number, number, *typed[line]]
+        for number, line in enumerate(lines, 1)
+        if line in typed and counts[line] == 1
+    ]
+
+
+def _list_edits(
+    transcript: bytes, turns: dict[str, dict[str, Any]], paths: Iterable[str], load: Load
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield (path, text before, text after, turn, tool use) of each edit of paths that succeeded,
+    and of some others; fill turns."""
+    open_calls: dict[str, tuple[Any, str]] = {}
+    turn = ""
+    words = {_spell(path.rpartition("/")[2]) for path in paths}
+
+    @cache
+    def list_names() -> list[bytes]:
+        return [word for word in words if word in transcript]
+
+    def selects(line: bytes) -> bool:  # a document is not asked line by line
+        return blocks.is_told(line, map(_spell, open_calls), list_names())
+
+    for item in list_items(transcript, load=load, selects=selects):
+        if item["kind"] == "prompt":
+            turn = f"prompt-{len(turns) + 1}"
+            turns[turn] = {"number": len(turns) + 1, "prompt": item["text"]}
+        elif item["kind"] == "call" and item["id"]:
+            open_calls[item["id"]] = item["input"], turn
+        elif item["kind"] == "result" and item["id"] in open_calls:
+            arguments, call_turn = open_calls.pop(item["id"])
+            if call_turn and not item["failed"] and not item["text"].startswith(_FAILED):
+                for path, old, new in _list_changes(arguments, item["text"].startswith(_CREATED)):
+                    yield path, old, new, call_turn, item["id"]
+
+
+def _spell(name: str) -> bytes:
+    """A name as it stands in JSON; b"" if that may spell it in several ways."""
+    is_plain = name.isascii() and name.isprintable() and not {*name} & {*'"\\/'}
+    return name.encode() if is_plain else b""
+
+
+def _list_changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
+    if isinstance(arguments, str):
+        yield from _list_patched(arguments)
+    if not isinstance(arguments, dict):
+        return
+    path = _get_first(arguments, _PATHS)
+    edits = arguments.get("edits")
+    for edit in edits if isinstance(edits, list) else [arguments]:
+        old = _get_first(edit, _OLD) if isinstance(edit, dict) else ""
+        if path and old and any(key in edit for key in _NEW):
+            yield path, old, _get_first(edit, _NEW)
+    if path and created and isinstance(arguments.get("content"), str):
+        yield path, "", arguments["content"]
+    for value in arguments.values():
+        if isinstance(value, str) and "*** Begin Patch" in value:
+            yield from _list_patched(value)
+
+
+def _list_patched(text: str) -> Iterator[tuple[str, str, str]]:
+    return ((path, old or "", new) for path, old, new in agent_words.parse_hunks(text))
+
+
+def _get_first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next((arguments[key] for key in keys if isinstance(arguments.get(key), str)), "")
+
+
+def _select_telling(text: str) -> set[bytes]:
+    data = text.encode("utf-8", "surrogateescape")
+    return line_replay.select_significant(set(data.split(b"\n")))

@@ -1,0 +1,163 @@
+"""The authors of lines that are not committed yet, by replaying the journal's edits."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.checkpoints.format import line_authors
+from gitcp.errors import Error
+from gitcp.git import encode_name
+from gitcp.lines import edit_lines
+from gitcp.record import journal, looks, session
+from gitcp.record.journal import credit, edit_states
+from gitcp.record.match import Target, sources
+from gitcp.record.match.sources import MatchCase
+from gitcp.record.snapshot import scan
+from gitcp.record.snapshot.through_git import open_quarantine
+from gitcp.record.unheard import unrecorded
+from gitcp.text import line_replay, shapes
+from gitcp.text import shapes as formats_
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gitcp.checkpoints.format.line_authors import Author
+    from gitcp.git.objects import Changes
+    from gitcp.git.repo import Repo
+    from gitcp.lines.edit_lines import Committed
+    from gitcp.text.line_replay import Version
+    from gitcp.text.record_types import JournalLine, Writer
+
+
+def read_content(repo: Repo, path: str) -> Version | None:
+    """A file of the worktree as git would store it, which objects then holds; None if there is
+    none, or it is unreadable."""
+    try:
+        entry = scan.read_paths(repo, [path], write=False)[path]
+        with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
+            data = file.read()
+        data = _convert_content(repo, path, entry[1], data) if entry else b""
+    except (Error, OSError, KeyError):
+        return None
+    if not entry:
+        return None
+    repo.objects.ahead.hold(entry[1], "blob", data)
+    return line_replay.Version(entry[1], line_replay.split_text_lines(entry[1], data))
+
+
+def date_change(repo: Repo, path: str) -> unrecorded.Change:
+    """When a file of the worktree was changed, by its time; now if it is gone."""
+    try:
+        changed = int(os.stat(os.path.join(repo.top or "", path)).st_mtime)
+    except OSError:
+        changed = int(time.time())
+    return unrecorded.Change(changed, changed, changed)
+
+
+def _convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
+    """The bytes of a file, which git would store as oid, after the person's filters."""
+    if repo.objects.hash_object("blob", data) == oid:
+        return data
+    if stored := repo.objects.read(oid):
+        return stored[2]
+    # A question writes no object into the repository.
+    with open_quarantine(repo, keep=False) as env:
+        ask = ("hash-object", "-w", f"--path={path}", "--stdin")
+        _, out = repo.git.run(*ask, stdin=data, env=env, filters=True)
+        return repo.git.run("cat-file", "blob", out.strip(), env=env)[1]
+
+
+class _Dated(line_replay.Replay):
+    """A replay that notes when each line was added."""
+
+    def __init__(
+        self, first: Version, before: Callable[[], Mapping[int, Writer]] | None = None
+    ) -> None:
+        super().__init__(first, before)
+        self.times: dict[int, int] = {}  # number of a line -> ns
+
+    def _add_line(self, who: Writer) -> int:
+        number = super()._add_line(who)
+        self.times[number] = self.at
+        return number
+
+
+def find_authors(
+    repo: Repo, path: str, content: Version, committed: Committed
+) -> tuple[dict[int, Author], dict[int, int]]:
+    """(line -> its author as a commit made now would have it, line -> when it was written, in ns),
+    of the lines of path, from 1 on.  A line whose time is unknown has 0 or is missing.
+
+    content: of read_content().  In a file without lines (has_no_lines()) all have the only
+    author of its edits.  committed: as for edit_lines.Edits."""
+    base = repo.objects.read(f"HEAD:{path}")
+    edits = edit_lines.Edits(repo.objects, _look_at_path(repo, path), committed)
+    parent = edits.get_content("100644", base[0] if base else None)
+    if parent is None:
+        return {}, {}
+    data = repo.objects.need(content.oid, "blob")
+    if line_replay.has_no_lines(data):
+        author = _build_author(repo, _find_sole_writer(edits.trace_content(path), parent.oid))
+        return dict.fromkeys(range(1, data.count(b"\n") + 2), author), {}
+    replayed = edits.replay_as(_Dated, path, parent, reading=True)
+    if not replayed.knows(content):
+        replayed.at = 0
+        replayed.add_step(content, formats_.PERSON, edit_lines.choose_regains(credit.BETWEEN))
+    numbers = dict(enumerate(replayed.find_numbers(content, formats_.PERSON), 1))
+    authors = {n: _build_author(repo, replayed.get_author(i)) for n, i in numbers.items()}
+    return authors, {n: replayed.times.get(i, 0) for n, i in numbers.items()}
+
+
+def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
+    """The only writer since a path had the committed blob; UNKNOWN if there are several."""
+    writers: set[Writer] = set()
+    for line in chain:
+        writers.add(credit.get_author(line))
+        if (credit.parse_entry(line["after"]) or ("", ""))[1] == committed:
+            writers.clear()
+    writers = writers or {formats_.PERSON}
+    return writers.pop() if len(writers) == 1 else formats_.UNKNOWN
+
+
+def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
+    """The ids of commits that a squash or a pick has applied to the index, and of whose work the
+    blob at path has some."""
+    base = repo.objects.read(f"HEAD:{path}")
+    changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
+    target = Target(repo.objects, parent="HEAD", changes=lambda: changes)
+    case = MatchCase(repo, target=target, is_seen=True)
+    answers = sources.ask_sources(case, sources.STAGED)
+    return list(dict.fromkeys(i for _, ids, _, _ in answers for i in ids))
+
+
+def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
+    """The journal with what a look at path, and at the open paths, would add to it."""
+    scratch = journal.copy_journal(repo)
+    unsettled = {line["path"] for line in edit_states.list_open_edits(scratch.lines)}
+    paths = [path, *sorted(unsettled)[: journal.MANY]]
+    try:
+        looks.record_paths(scratch, paths, time.time_ns(), write=False)
+    except Error:
+        pass  # another path is unreadable
+    return scratch.lines
+
+
+def _build_author(repo: Repo, writer: Writer) -> Author:
+    session_id, turn_id, tool = writer
+    if not session_id:
+        return line_authors.build_nobody(turn_id)
+    try:
+        state = session.load_state(repo, shapes.check_session_id(session_id)) or {}
+    except Error:
+        state = {}
+    metadata = {"agent": state.get("agent_type") or "", "turns": state.get("turns")}
+    record: line_authors.LineRecord = {
+        "checkpoint_id": "",
+        "session_id": session_id,
+        "metadata": metadata,
+        "lines": None,
+        "time": "",
+    }
+    return line_authors.build_author(record, turn_id, tool or None)

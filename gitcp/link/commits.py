@@ -1,0 +1,703 @@
+"""Commits with the sessions behind them: one pass of `git log`, one `cat-file --batch`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from itertools import starmap
+
+from gitcp.agents.reading import conversation
+from gitcp.checkpoints import format, links, listing, notes, redactor, writing
+from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.format import schema
+from gitcp.checkpoints.share import places, sync
+from gitcp.errors import Error, GitError, InputError
+from gitcp.git import Running, decode_name, refs
+from gitcp.git.objects import (
+    Lookup,
+    Objects,
+    cat_file,
+    find_tree,
+    object_lists,
+    parse_commit,
+    parse_ident,
+    read_tree,
+)
+from gitcp.git.objects.object_lists import build_log_args, read_names
+from gitcp.git.objects.reading import run_tasks, split_windows, spread_batches
+from gitcp.lines import edit_lines
+from gitcp.record import journal, stream
+from gitcp.record.journal import credit, edit_states
+from gitcp.record.session import others
+from gitcp.record.stream import stream_list
+from gitcp.record.turn import sessions as turn_sessions
+from gitcp.text import console, line_replay, term
+from gitcp.text import shapes as formats
+from gitcp.text.json import ensure_object
+from gitcp.text.shapes import build_change
+from gitcp.text.spans import abbreviate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeVar
+
+    from gitcp.checkpoints.stored import StoredCheckpoint
+    from gitcp.git.objects import Changes
+    from gitcp.git.objects.reading import Steps
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import Drawn, JournalLine, Record, Tip
+
+    Converted = TypeVar("Converted")
+    _Fields = tuple[bytes, bytes, bytes]
+    Subject = tuple[str, str]  # "commit", "temporary", "checkpoint" or "session"; oid or id
+
+_KEYS = "oid tree parents author email date day time message".split()
+# Only the message and the note may have newlines; no field has a NUL.
+_FORMAT = "%H%n%T%n%P%n%aN%n%aE%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
+_LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
+_WINDOW = 64  # commits whose checkpoints are read at once
+# Commits in the first batch, which is small so that the first line comes soon, and in others;
+# batches before worker processes are started.
+_FIRST, _BATCH, _ALONE = 8, 256, 8
+
+
+def list_commits(
+    repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
+) -> Iterator[Record]:
+    """A commit record for each commit of the revisions (none: HEAD), in the order of git log.
+
+    options: of git log, such as ALL; paths: only commits that change one of them.  checkpoints:
+    the ids of the last trailer block, then of the note, each with its sessions, or `missing` if it
+    is not stored here.  Raises Error for an unknown revision.
+    """
+    return map_commits(repo, iter, revisions, options, paths)
+
+
+def map_commits(
+    repo: Repo, convert: Callable[[Iterator[Record]], Iterator[Converted]], *chosen: Sequence[str]
+) -> Iterator[Converted]:
+    """The values that convert() makes of the records of list_commits().
+
+    Several processes share a long history: spread_batches() must be able to send the values.
+    """
+
+    def begin(objects: Objects) -> Callable[[list[_Fields]], list[Converted]]:
+        store = _Store(repo)
+        return lambda batch: list(convert(store.read_records(batch)))
+
+    with Objects(repo):
+        batches = split_windows(_read_fields(repo, *chosen), _FIRST, _BATCH)
+        parts = spread_batches(repo.objects, batches, begin, _ALONE)
+        for part in term.iterate_counted("reading commits", parts):
+            yield from part
+
+
+def list_bare_commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[Record]:
+    """The commits of list_commits(), with the ids of their checkpoints alone."""
+    return starmap(_parse_commit, _read_fields(repo, *chosen))
+
+
+def _read_fields(
+    repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
+) -> Iterator[_Fields]:
+    """(header, message, note) of each commit, by git log."""
+    args = build_log_args(options, revisions, paths)
+    fields: list[bytes] = []
+    try:
+        # Flush each commit: the next one may take git long to find.
+        running = repo.git.start(*_LOG.split(), *args, env={"GIT_FLUSH": "1"})
+        for field in running.stream_records():
+            fields.append(field)
+            if len(fields) == 3:
+                yield fields[0], fields[1], fields[2]
+                fields = []
+    except GitError as e:
+        raise e.shorten() from None
+
+
+def _parse_commit(head: bytes, message: bytes, note: bytes) -> Record:
+    # git ends the commit before with a newline.
+    fields = decode_name(head.lstrip(b"\n")).split("\n")
+    commit: Record = {"type": "commit", **dict(zip(_KEYS, fields, strict=True))}
+    commit["parents"] = commit["parents"].split()
+    commit["time"] = int(commit["time"] or 0)
+    linked = links.list_links(message, note)  # links by text count only if they are stored
+    commit["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
+    return commit
+
+
+class _Store:
+    """Reads many checkpoints of the permanent store at a time."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self._refs: list[str] | None = None
+        self._places = checkpoints.Places(repo)
+
+    def read_records(self, batch: list[_Fields]) -> Iterator[Record]:
+        """The records of commits, with the stored details of each checkpoint."""
+        windows = (list(starmap(_parse_commit, part)) for part in split_windows(batch, _WINDOW))
+        for window in run_tasks(self._repo.objects, map(self._add_sessions, windows)):
+            yield from window
+
+    def _add_sessions(self, window: list[Record]) -> Steps[list[Record]]:
+        """Add the stored details of each checkpoint to the records of commits."""
+        names = [c["checkpoint_id"] for commit in window for c in commit["checkpoints"]]
+        loaded = yield from self._load_checkpoints(list(dict.fromkeys(names)))
+        stored = yield from self._gather_details(loaded)
+        for commit in window:
+            commit["checkpoints"] = [
+                link
+                for link in commit["checkpoints"]
+                if link["linked"] != "text" or link["checkpoint_id"] in stored
+            ]
+            for link in commit["checkpoints"]:
+                link.update(stored.get(link["checkpoint_id"], {"missing": True}))
+        return window
+
+    def _load_checkpoints(self, ids: list[str]) -> Steps[dict[str, StoredCheckpoint]]:
+        stored: dict[str, StoredCheckpoint] = {}
+        loader = listing.Loader(self._repo.objects, skip_summary=True)
+        if ids and self._refs is None:
+            self._refs = checkpoints.list_places(self._repo)
+        trouble: dict[str, list[Error]] = {name: [] for name in ids}
+        for ref in self._refs or ():
+            left = [name for name in ids if name not in stored]
+            if not left:
+                break
+            yield self._places.list_unread_shards(left, ref)
+            placed = {n: self._places.find_tree(ref, n, trouble[n]) for n in left}
+            trees = {name: tree for name, tree in placed.items() if tree}
+            yield from loader.read_ahead(trees.values())
+            for name, tree in trees.items():
+                if tree in loader.trees or self._is_tree(tree):
+                    stored[name] = loader.load(name, checkpoints.find_holding_ref(ref, name), tree)
+                else:
+                    trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
+        for error in (e for name in ids if name not in stored for e in trouble[name]):
+            console.warn_lacking(str(error), console.ABSENT)
+        return stored
+
+    def _is_tree(self, oid: str) -> bool:
+        obj = self._repo.objects.read(oid)
+        return obj is not None and obj[1] == "tree"
+
+    def _gather_details(self, stored: dict[str, StoredCheckpoint]) -> Steps[dict[str, Record]]:
+        """id -> what the record of a commit has of a checkpoint."""
+        parts = {
+            name: [schema.build_part(entry["metadata"]) for entry in checkpoint["sessions"]]
+            for name, checkpoint in stored.items()
+        }
+        yield from self._read_prompts(stored, parts)
+        details = {}
+        for name, checkpoint in stored.items():
+            contents = parts[name]
+            strategies = (
+                format.get_text(x, "strategy") for x in (checkpoint["summary"], *contents)
+            )
+            details[name] = {
+                "strategy": next(filter(None, strategies), ""),
+                "sessions": [part["session_id"] for part in contents],
+                "contents": contents,
+            }
+            if checkpoint["lacks"]:
+                details[name]["lacks"] = list(dict.fromkeys(checkpoint["lacks"]))
+        return details
+
+    def _read_prompts(
+        self, stored: dict[str, StoredCheckpoint], parts: dict[str, list[Record]]
+    ) -> Steps[None]:
+        """Read prompt.txt of the sessions whose metadata does not name one prompt of a person."""
+        silent = [
+            (checkpoint, entry, part)
+            for name, checkpoint in stored.items()
+            for entry, part in zip(checkpoint["sessions"], parts[name], strict=True)
+            if len(part["asked"]) != 1
+        ]
+        files = [entry["files"] for _, entry, _ in silent]
+        if silent:
+            yield [f[format.PROMPT][1] for f in files if format.PROMPT in f]
+        for checkpoint, entry, part in silent:
+            reader = checkpoints.Parts(self._repo.objects, checkpoint["checkpoint_id"])
+            prompts = reader.read_prompts(entry["files"], entry["directory"])
+            part["asked"] = schema.choose_prompts(part["asked"], prompts)
+            checkpoint["lacks"] += reader.lacks
+
+
+# The data of lanes in a terminal: git's own graph, and the turns of sessions by the journal.
+_GRAPH = "log --graph --no-color --no-show-signature --no-notes --format=%x01%H"
+
+
+def read_graph(
+    repo: Repo, revisions: Sequence[str], options: Sequence[str], paths: Sequence[str]
+) -> dict[str, Drawn]:
+    """oid -> (the graph before the commit, the rows of graph below it), newest first."""
+    args = build_log_args(options, revisions, paths)
+    graph: dict[str, Drawn] = {}
+    below: list[str] = []
+    try:
+        for line in repo.git.read_records(*_GRAPH.split(), *args, sep=b"\n"):
+            before, mark, oid = decode_name(line).partition("\1")
+            if mark:
+                below = []
+                graph[oid] = (before, below)
+            else:
+                below.append(before)
+    except GitError as e:
+        raise e.shorten() from None
+    return graph
+
+
+_CHANGES = "log --no-show-signature --no-notes --format=%x01%H"
+
+
+def read_changes(
+    repo: Repo, formats: Sequence[str], *chosen: Sequence[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """(oid, the lines that git log prints about its changes) of each commit that list_commits()
+    lists; formats: such as -p and --stat."""
+    revisions, options, paths = chosen
+    args = build_log_args([*formats, *options], revisions, paths)
+    oid, lines = "", list[str]()
+    try:
+        for line in repo.git.stream_records(*_CHANGES.split(), *args, sep=b"\n"):
+            if line[:1] == b"\1":  # no line of a patch begins so
+                if oid:
+                    yield oid, lines
+                oid, lines = line[1:].decode(), []
+            else:
+                lines.append(decode_name(line))
+        if oid:
+            yield oid, lines
+    except GitError as e:
+        raise e.shorten() from None
+
+
+def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
+    """A lane {session_id, turns, calls, lines} for each of the sessions with open work; times in
+    seconds since 1970, lines by author.  The last lane is the person's, whose calls are edits."""
+    lines = journal.read_journal(repo)
+    edits = edit_states.list_open_edits(lines)
+    changes = _list_changes(repo, edits)
+    credits = edit_lines.Edits(repo.objects, lines).credit_paths(changes).values()
+    authors = [credit.get_author(edit) for edit in edits]
+    working = {author[:2] for author in authors}
+    lanes = []
+    for name in session_ids:
+        calls = [c for c in credit.list_calls(lines) if (name, c["turn"]) in working]
+        own = [c for c in calls if c["session"] == name]
+        edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == name]
+        if turns := _list_spans([*((c["turn"], c) for c in own), *edited]):
+            agent = line_replay.compute_attribution(name, credits)["lines_added"]["agent"]
+            times = [call["at"] / 1e9 for call in own]
+            lanes.append(_build_lane(name, turns, times, {"agent": agent}))
+    people = line_replay.compute_attribution("", credits)["lines_added"]
+    if lanes and (people["person"] or people["unknown"]):
+        times = [e["at"] / 1e9 for who, e in zip(authors, edits, strict=True) if not who[0]]
+        lanes.append(_build_lane("person", [], times, {**people, "agent": 0}))
+    return lanes
+
+
+def _build_lane(name: str, turns: object, calls: object, lines: dict[str, int]) -> Record:
+    return {"session_id": name, "turns": turns, "calls": calls, "lines": lines}
+
+
+def _list_changes(repo: Repo, edits: Sequence[JournalLine]) -> Changes:
+    """The changes that the edits made to HEAD's files."""
+    head = Lookup(repo.objects, find_tree(repo.objects, refs.read_head(repo)))
+    newest = {edit["path"]: credit.parse_entry(edit["after"]) for edit in edits}
+    return {
+        path: build_change(head(path), entry)
+        for path, entry in newest.items()
+        if head(path) != entry
+    }
+
+
+def _list_spans(pairs: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, float]]:
+    """(start, end) of each turn, by the calls and edits in it."""
+    spans: dict[str, tuple[float, float]] = {}
+    for turn, line in pairs:
+        start, end = line["at"] / 1e9, (line.get("end") or line["at"]) / 1e9
+        span = spans.get(turn, (start, end))
+        spans[turn] = (min(span[0], start), max(span[1], end))
+    return sorted(spans.values())
+
+
+# Resolving a name to a commit, a checkpoint or a session.
+_HEX = frozenset("0123456789abcdef")
+_STORED = (
+    "Checkpoint: ",
+    "Finalize transcript for Checkpoint: ",
+    "Follow lines of Checkpoint: ",
+)
+
+
+class Unknown(Error):
+    """A name that no commit, checkpoint or session has."""
+
+
+def resolve_name(repo: Repo, name: str) -> Subject:
+    """Resolve a revision of git, or the beginning of the id of a checkpoint or a session.
+
+    A full checkpoint id goes before a commit whose id begins so.  Raises Unknown for an unknown
+    name, and Error with a list for an ambiguous one.
+    """
+    if not name or any(c < " " for c in name):
+        raise InputError(f"not a name: {name!a}")
+    if formats.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
+        return "checkpoint", name
+    commit = _find_commit(repo, name)
+    if commit:
+        return _identify_commit(repo.objects, commit)
+    subject = find_recorded(repo, name)
+    if subject is None and name == "HEAD":
+        raise Error("there is no commit yet")
+    if subject is None:
+        raise Unknown(f"no such commit, checkpoint or session: '{name}'")
+    return subject
+
+
+def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | None:
+    """The checkpoint or session whose id begins with name; None if there is none.
+
+    Sessions with a state go before those that are only stored, unless every is set.  Raises Error
+    with a list for an ambiguous name.
+    """
+    checkpoints = listing.find_matching_ids(repo, name)
+    sessions = [n for n in others.list_state_ids(repo) if n.startswith(name)]
+    if every:
+        sessions = sorted({*sessions, *_list_stored(repo, name)})
+    if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
+        raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
+    if sessions:
+        return "session", name if name in sessions else sessions[0]
+    if checkpoints:
+        return "checkpoint", checkpoints[0]
+    stored = _list_stored(repo, name)
+    return ("session", turn_sessions.pick_id(name, stored)) if stored else None
+
+
+def find_temporary(repo: Repo, name: str) -> str | None:
+    """The oid of a temporary checkpoint; None for another name, or a committed checkpoint's id.
+    Raises Error for an ambiguous name."""
+    if not name or any(c < " " for c in name):
+        raise InputError(f"not a name: {name!a}")
+    try:
+        if formats.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
+            return None
+    except Error:
+        return None  # a damaged committed one, which its reader reports
+    commit = _find_commit(repo, name)
+    kind, oid = _identify_commit(repo.objects, commit) if commit else ("", "")
+    return oid if kind == "temporary" else None
+
+
+def _find_commit(repo: Repo, name: str) -> str | None:
+    """The oid of a commit by git's rules; None if there is none."""
+    if commit := repo.objects.read(f"{name}^{{commit}}"):
+        return commit[0]
+    if len(name) < 4 or not _HEX.issuperset(name):
+        return None
+    oids = repo.git.read_records("rev-parse", f"--disambiguate={name}", sep=b"\n")
+    if len(oids) > 1:
+        kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(oids) + b"\n")[1]
+        commits = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
+        if commits:
+            formats.pick_match("commit", name, commits)
+    return None
+
+
+def _identify_commit(objects: Objects, oid: str) -> Subject:
+    message = objects.need(oid, "commit").partition(b"\n\n")[2].decode(errors="replace")
+    subject = message.partition("\n")[0]
+    if stream.find_trailer(message, "Entire-Session"):
+        last = subject.rpartition(" ")[2]
+        if subject.startswith(_STORED) and formats.is_checkpoint_id(last):
+            return "checkpoint", last
+        return "temporary", oid
+    return "commit", oid
+
+
+def _list_stored(repo: Repo, name: str) -> list[str]:
+    return [
+        session["session_id"]
+        for checkpoint in listing.list_checkpoints(repo, skip_summary=True)
+        for session in checkpoint["sessions"]
+        if session["session_id"].startswith(name)
+    ]
+
+
+# Summaries of a committed checkpoint's sessions, by the command of gitcp.summarize.
+#
+# Only a person's command runs it, never a hook: it may cost money and send data elsewhere.
+_SUMMARY_SECONDS = 300
+
+
+def summarize_sessions(repo: Repo, checkpoint_id: str, force: bool) -> Iterator[str]:
+    """Summarize the sessions of a checkpoint that have no summary, or all with force; yield the id
+    of each when its summary is stored.
+
+    Raises Error if the command fails or prints no summary.
+    """
+    checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
+    for entry in checkpoint["sessions"]:
+        session = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
+        metadata = session["metadata"]
+        if (metadata.get("summary") and not force) or not session["transcript"]:
+            continue
+        start = metadata.get("checkpoint_transcript_start")
+        start = start if isinstance(start, int) else 0
+        dialogue = conversation.list_entries(session["transcript"], start)
+        request = schema.build_request(metadata.get("files_touched") or (), dialogue)
+        summary = _redact_summary(repo, schema.parse_summary(_ask_model(repo, request)))
+        session_id = session["session_id"]
+        data: writing.SessionData = {"session_id": session_id}
+        data["metadata"] = {"summary": summary}
+        subject = f"Update summary for checkpoint {checkpoint_id} (session: {session_id})"
+        writing.write_sessions(repo, [(checkpoint_id, data)], subject=subject)
+        yield session_id
+
+
+def write_prose(repo: Repo, request: str) -> str:
+    """The model's answer to a request, as redacted text.  Raises Error if the command fails."""
+    printed = _ask_model(repo, request)
+    return redactor.redact_text(repo, schema.parse_prose(printed)).strip()
+
+
+def _redact_summary(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
+    """Redact a summary: a model may repeat a secret, or join pieces of it."""
+    data = redactor.get_redactor(repo).redact_document(json.dumps(summary).encode())
+    redacted: dict[str, object] = json.loads(data)
+    return redacted
+
+
+def _ask_model(repo: Repo, request: str) -> str:
+    """The output of gitcp.summarize for a request on its standard input, run outside of the
+    repository."""
+    command = repo.config.get_option("gitcp.summarize")
+    term.show_line("waiting for the model")
+    env = {k: v for k, v in repo.git.env.items() if not k.startswith("GIT_")}
+    with tempfile.TemporaryDirectory() as folder:
+        argv = ("sh", "-c", f'cd "$1" && {command}', "sh", folder)
+        try:
+            _, out = Running(argv, env, True).finish(request.encode(), limit=_SUMMARY_SECONDS)
+            term.hide_progress()
+        except GitError as e:
+            raise Error(f"'{command}' failed: {e.complaint}") from None
+    return out.decode(errors="replace")
+
+
+def read_records(repo: Repo, name: str) -> list[Record]:
+    """read_subject() of a name; raises Error also as resolve_name() does."""
+    return read_subject(repo, resolve_name(repo, name))
+
+
+def read_subject(repo: Repo, subject: Subject, lazy: bool = False) -> list[Record]:
+    """The checkpoints of a commit, or a checkpoint, or a session with its turns.
+
+    Transcripts are bytes.  lazy: the checkpoints of a session are an iterator that reads one at a
+    time.  Raises Error for a commit without a checkpoint."""
+    kind, key = subject
+    if kind == "commit":
+        return read_linked(repo, key)
+    if kind == "checkpoint":
+        return read_committed(repo, [key])
+    if kind == "temporary":
+        return [read_temporary(repo, key)]
+    states_here = (
+        [turn_sessions.read_state(repo, key)] if key in others.list_state_ids(repo) else []
+    )
+    sessions = turn_sessions.build_records(states_here, turn_sessions.list_temporary(repo))
+    sessions = turn_sessions.add_stored(repo, sessions, session_id=key)
+    turns = [(session, _read_turns(repo, session)) for session in sessions]
+    return [{**session, "checkpoints": part if lazy else list(part)} for session, part in turns]
+
+
+def _read_turns(repo: Repo, session: Record) -> Iterator[Record]:
+    """The checkpoints of a session with `asked`, its prompts, and `files`: path -> 'added',
+    'modified' or 'deleted', or '' for a committed one.
+
+    An unreadable checkpoint has neither.  Checkpoints that a rewind wrote are left out.
+    """
+    chains = stream_list.read_chains(repo, stream.list_tips(repo))
+    temporary = {step["oid"]: step for chain in chains.values() for step in chain}
+    for checkpoint in session["checkpoints"]:
+        if checkpoint["message"] == stream.FOLLOWED:
+            continue
+        try:
+            more = _read_turn(repo, session["session_id"], checkpoint, temporary)
+        except Error:
+            more = {}
+        yield {**checkpoint, **more}
+
+
+def _read_turn(
+    repo: Repo,
+    session_id: str,
+    checkpoint: Record,
+    temporary: dict[str, Record],
+) -> Record:
+    if checkpoint["checkpoint_id"]:
+        stored = checkpoints.read_checkpoint(repo, checkpoint["checkpoint_id"])
+        entry = checkpoints.pick_session(stored, session_id)
+        asked = checkpoints.Parts(repo.objects, stored["checkpoint_id"]).read_prompts(
+            entry["files"], entry["directory"]
+        )
+        part = schema.build_part(entry["metadata"], asked)
+        return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
+    step = stream_list.read_details(repo.objects, temporary[checkpoint["oid"]])
+    return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
+
+
+def read_linked(repo: Repo, oid: str) -> list[Record]:
+    """The checkpoints of a commit.  Raises Error if it has none, or none is stored here."""
+    names = listing.list_ids(repo, oid)
+    if not names:
+        raise Error(f"commit '{abbreviate(oid)}' has no checkpoint: no session is behind it")
+    here = [name for name in names if checkpoints.find_checkpoint(repo, name)]
+    if not here:
+        absent = f"checkpoint '{names[0]}' of commit '{abbreviate(oid)}' is not in this repository"
+        raise Error(f"{absent}; 'gitcp fetch' may bring it")
+    return read_committed(repo, here, oid) + [
+        {"type": "checkpoint", "checkpoint_id": name, "missing": True}
+        for name in names
+        if name not in here
+    ]
+
+
+def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
+    """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch
+    (the commit first at the front), and contents: each session's part, prompts, transcript
+    (bytes), and linked_turns, the turns {turn_id, number, prompt} that made the commit's files."""
+    carrying = listing.find_carriers(repo, ids)
+    names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
+    records = []
+    for name in ids:
+        checkpoint = checkpoints.read_checkpoint(repo, name)
+        oids = sorted(carrying[name], key=lambda oid: oid != first)
+        commits = []
+        for oid in oids:
+            commit = parse_commit(oid, repo.objects.need(oid, "commit"))
+            subject, time = commit["message"].partition("\n")[0], parse_ident(commit["author"])[1]
+            commits.append({"oid": oid, "author": names[oid], "time": time, "message": subject})
+        contents = []
+        for entry in checkpoint["sessions"]:
+            content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
+            part = schema.build_part(content["metadata"], content["prompts"])
+            more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
+            turns = {"linked_turns": _list_linked_turns(content["metadata"])}
+            contents.append({"index": entry["index"], **part, **more, **turns})
+        listed = listing.build_record(checkpoint)
+        records.append({**listed, "commits": commits, "contents": contents})
+    return records
+
+
+def _list_linked_turns(metadata: Record) -> list[Record]:
+    """The turns in a session's metadata, by number; [] in data of the original program."""
+    turns = ensure_object(metadata.get("turns"))
+    rows = [{"turn_id": name, **ensure_object(turn)} for name, turn in turns.items()]
+    return sorted(rows, key=lambda row: n if isinstance(n := row.get("number"), int) else 0)
+
+
+def read_temporary(repo: Repo, oid: str) -> Record:
+    """The record of a temporary checkpoint (read-stream) with its agent, turn id, transcript
+    (bytes) and `start`, the line where the turn's part of the transcript begins."""
+    commit = parse_commit(oid, repo.objects.need(oid, "commit"))
+    message = commit["message"]
+    tip: Tip = {
+        "ref": "",
+        "oid": oid,
+        "tree": commit["tree"],
+        "stream": stream.find_trailer(message, "Gitcp-Stream") or oid[:12],
+        "base": stream.find_trailer(message, "Base-Commit"),
+        "session_id": stream.find_trailer(message, "Entire-Session"),
+        "time": 0,
+    }
+    (step, *_) = stream_list.read_chains(repo, [tip])[""]
+    detailed = stream_list.read_details(repo.objects, step)
+    del detailed["ref"]
+    entry = Lookup(repo.objects, tip["tree"])(stream.METADATA + tip["session_id"])
+    files = read_tree(repo.objects, entry[1]) if entry else {}
+    parts = checkpoints.Parts(repo.objects, oid[:12])
+    state = parts.read_json(files, "", "state", stream.NAME)
+    return {
+        **detailed,
+        "agent": state.get("agent_type", ""),
+        "turn_id": state.get("turn_id", ""),
+        "start": state.get("checkpoint_transcript_start", 0),
+        "transcript": parts.read_transcript(files),
+    }
+
+
+# Fetching missing checkpoints from where they are sent when a person asks for one.
+_SECONDS = 5.0
+
+
+def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> None:
+    """Fetch the store if it lacks the checkpoint of name, a checkpoint or a commit, and objects of
+    it that a partial clone left out.
+
+    depth: the number of first parents that are searched for a commit with a checkpoint.  Messages
+    go to standard error.  Each fetch takes 5 seconds at most.  offline: nothing is fetched.
+    """
+    if offline:
+        cat_file.forbid_fetch(repo)
+        return
+    _fetch_store(repo, name, depth)
+    if remote := cat_file.find_remote(repo):
+        _fetch_parts(repo, remote, name, depth)
+
+
+def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
+    names = _list_ids(repo, name, depth)
+    stored = (checkpoints.find_checkpoint(repo, id_) for id_ in names)
+    trees = [place[1] for place in stored if place]
+    if not trees or not cat_file.lacks_objects(repo, trees):
+        return
+    console.tell(f"fetching transcripts from '{remote}'")
+    if not cat_file.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
+        cat_file.forbid_fetch(repo)
+        repo.objects.close()  # a git that runs may fetch
+        console.warn_lacking(f"'{remote}' did not answer in {_SECONDS:g} seconds")
+
+
+def _fetch_store(repo: Repo, name: str, depth: int) -> None:
+    lacking = _list_lacking(repo, name, depth)
+    if not lacking:
+        return
+    for place in places.list_sources(repo):
+        console.tell(f"fetching checkpoints from '{place.label}'")
+        try:
+            sync.fetch_store(repo, place, _SECONDS, lacking)
+        except Error as e:
+            console.warn_lacking(str(e))
+            continue
+        lacking = _list_lacking(repo, name, depth)
+        if not lacking:
+            return
+        what = f"checkpoint{'s' if len(lacking) > 1 else ''} {' '.join(lacking)}"
+        console.tell(f"'{place.label}' does not have {what}: perhaps it was not pushed yet")
+
+
+def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
+    """The ids of the checkpoints of name that are not stored here."""
+    names = _list_ids(repo, name, depth)
+    return [id_ for id_ in names if checkpoints.find_checkpoint(repo, id_) is None]
+
+
+def _list_ids(repo: Repo, name: str, depth: int) -> list[str]:
+    """A checkpoint's own id, or the ids on a commit or on the nearest first parent that has any."""
+    if formats.is_checkpoint_id(name):
+        return [name]
+    try:
+        kind, oid = resolve_name(repo, name)
+    except Error:
+        return []
+    if kind != "commit":
+        return []
+    commits = [oid]
+    if depth > 1:
+        commits = object_lists.list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
+    linked = (listing.list_ids(repo, commit) for commit in commits)
+    return next(filter(None, linked), [])

@@ -1,0 +1,204 @@
+"""The context of a hook: data about a repository that is read once for all stages of a process.
+Also what makes a stage of a function that handles one record.
+
+    with context.open_context(repo) as ctx:
+        state = ctx.read_state(session_id)   # locked, read once, the same dict for every stage
+        ...                             # objects first, then refs
+        ctx.keep(state)                 # what is to be on disk, as it is now
+
+The hook opens the context around its pipeline, and each stage opens it again.  The end of the
+outermost `with` writes each kept state once and releases all locks, so that the order of writes is
+objects, refs, states.  Changes that a failed stage did not keep are dropped; states kept by earlier
+stages are written.  After a kill before the end, the next event reads the copy of the state in the
+checkpoint, or the data stored on v1.
+
+A stage that runs alone opens its own context and writes at its end.  Before a foreign stage,
+leave() writes and releases the locks; after it, everything is read anew.  Outside of `with` a state
+that was read stays locked until leave().
+
+head is HEAD when it was first read; a stage that moves a ref reads it again under the stream's
+lock.  Work for every event of a kind (a tool call, a turn's start or end, a commit) belongs in the
+stage that takes the event, inside its `with`, where the state is locked.  Other locks are taken
+after the sessions' and before the streams' (files.ORDER).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import memory
+from gitcp.git import refs
+from gitcp.git.files import exclusive
+from gitcp.git.repo import Repo
+from gitcp.record import session
+from gitcp.text import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Self
+
+    from gitcp.text.record_types import Record, Records, Stage, State
+
+
+class Context:
+    """The data about a repository that this process has read; see open_context()."""
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo = repo
+        self._depth = 0
+        self._locks: dict[str, exclusive] = {}
+        self._states: dict[str, State | None] = {}
+        self._rebuilt: set[str] = set()
+        self._kept: dict[str, tuple[bytes, bytes | None]] = {}
+        self._head: str | None = None
+        self.ended: list[Record] = []  # events whose claims end after all stages
+
+    def __enter__(self) -> Self:
+        self._depth += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self.leave()
+
+    @property
+    def head(self) -> str:
+        """The oid of HEAD when it was first read, zeros if unborn."""
+        if self._head is None:
+            self._head = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
+        return self._head
+
+    def read_state(self, session_id: str, rebuild: bool = True) -> State | None:
+        """The state of a session, locked until leave(); None if there is none.
+
+        rebuild: read the copy on its stream if the file is older, lost or damaged; a tool call
+        leaves that to the next prompt.  Raise InputError for an invalid id, Busy if another process
+        keeps the lock.
+        """
+        self.hold([session_id])
+        if session_id not in self._states:
+            self._states[session_id] = session.load_state(self.repo, session_id)
+        if rebuild and session_id not in self._rebuilt:
+            self._rebuilt.add(session_id)
+
+            from gitcp.record import stream
+
+            self._states[session_id] = stream.catch_up_state(
+                self.repo, session_id, self._states[session_id], self.head
+            )
+        return self._states[session_id]
+
+    def read_states(self, session_ids: Iterable[str]) -> dict[str, State]:
+        """read_state() of several sessions: the existing states by id."""
+        names = sorted(set(session_ids))
+        self.hold(names)
+        return {name: state for name in names if (state := self.read_state(name)) is not None}
+
+    def hold(self, session_ids: Iterable[str]) -> None:
+        """Lock these sessions, in the order of their ids.
+
+        If one comes before a lock that is held, leave() first: earlier states are then void.
+        """
+        names = sorted(set(map(shapes.check_session_id, session_ids)) - self._locks.keys())
+        if names and self._locks and names[0] < max(self._locks):
+            self.leave()
+        for name in names:
+            lock = exclusive(self.repo, f"session-{name}")
+            lock.__enter__()
+            self._locks[name] = lock
+
+    def keep(self, state: State) -> None:
+        """Have the state written, with its marker, at the context's end at the latest.  Later
+        changes of it are written only if it is kept again."""
+        session_id = state["session_id"]
+        if session_id not in self._kept:
+            state["revision"] = state.get("revision", 0) + 1
+        self._states[session_id] = state
+        self._rebuilt.add(session_id)
+        if state["streams"] or state.get("unstored"):
+            from gitcp.record import stream
+
+            stream.read_streams(self.repo, state)
+        self._kept[session_id] = session.encode_state(state), session.encode_marker(state)
+
+    def leave(self) -> None:
+        """Write the kept states, release all locks, and forget all data."""
+        try:
+            self.repo.objects.flush()
+            while self._kept:
+                session_id = min(self._kept)
+                session.put_marker(self.repo, session_id, *self._kept[session_id])
+                del self._kept[session_id]
+        finally:
+            self._kept.clear()
+            self._states.clear()
+            self._rebuilt.clear()
+            self._head = None
+            while self._locks:
+                self._locks.popitem()[1].__exit__()
+
+
+_OPEN: dict[str, Context] = memory.get_table("contexts")
+
+
+def open_context(repo: Repo) -> Context:
+    """The context of a worktree in this process."""
+    if repo.git_dir not in _OPEN:
+        _OPEN[repo.git_dir] = Context(repo)
+    return _OPEN[repo.git_dir]
+
+
+def open_here() -> Context:
+    """The context of the worktree around the current directory."""
+    return open_context(Repo.find_here())
+
+
+def leave_all() -> None:
+    """leave() the contexts of all worktrees, before a foreign program runs."""
+    for ctx in _OPEN.values():
+        ctx.leave()
+
+
+def is_off(repo: Repo) -> bool:
+    """Whether gitcp does nothing here: there is no worktree, or it is disabled."""
+    return repo.top is None or os.path.exists(repo.join_shared("off"))
+
+
+# Make a stage of a pipeline of a function that handles one record.
+def is_of_agent(record: Record) -> bool:
+    """Whether a record is an event of an agent."""
+    is_event = record.get("type") == "event" and isinstance(record.get("event"), str)
+    return is_event and bool(record.get("session_id"))
+
+
+def per_record(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
+    """The stage that puts what handle() makes of a record in its place.  name: by default that of
+    handle()."""
+
+    def stage(records: Records) -> list[Record]:
+        return [new for old in records for new in handle(old)]
+
+    stage.__name__ = name or handle.__name__
+    return stage
+
+
+def per_event(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
+    """per_record() of agents' events; other records are passed on."""
+
+    def handle_event(record: Record) -> list[Record]:
+        return handle(record) if is_of_agent(record) else [record]
+
+    return per_record(handle_event, name or handle.__name__)
+
+
+def per_state(update: Callable[[Context, Record], list[Record]]) -> Stage:
+    """per_event() that takes each event into the state of its session by update(), and passes it
+    on, followed by the messages that update() returns."""
+
+    def take_event(event: Record) -> list[Record]:
+        with open_here() as ctx:
+            return [event, *update(ctx, event)]
+
+    return per_event(take_event, update.__name__)

@@ -1,0 +1,610 @@
+"""The journal of a worktree: one append-only file, <git-dir>/gitcp/journal, under its lock.
+
+It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
+Objects are written before the line that names them, and each line is written at once.
+
+Its neighbour journal-checked says how many bytes from its beginning were checked, and their CRC.
+The lines in these bytes are not checked again: to check a line takes longer than to parse it.  A
+journal that does not begin with these bytes any more has lost lines.
+"""
+
+from __future__ import annotations
+
+import os
+from zlib import crc32
+
+from gitcp import VERSION, git, memory
+from gitcp.errors import Error
+from gitcp.git import encode_name, files, refs
+from gitcp.git.files import Damaged, exclusive, open_file
+from gitcp.git.objects import (
+    TREE,
+    Lookup,
+    edit_tree,
+    find_entry,
+    find_file,
+    find_tree,
+    read_commit,
+    write_commit,
+)
+from gitcp.git.repo import Repo
+from gitcp.record.journal import credit
+from gitcp.text import json, shapes
+from gitcp.text.shapes import hash_worktree, parse_shadow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Any, Self
+
+    from gitcp.git.objects import Objects
+    from gitcp.text.record_types import JournalLine, Marker, Version
+
+NAME = "journal"
+INTENT = "rewind", "intent"  # the file of a step that is under way, or was killed
+VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
+_NEIGHBOURS = "journal-checked", "look", "turn"
+_STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
+MANY = 2000  # edits of one look that are still written as a line each
+_BASED = credit.list_keys("based")
+LARGEST = 64 << 10  # bytes: a larger journal is cut back, or loses lines that others repeat
+_UNCHECKED = 4096  # bytes at the end that each process checks
+# path -> its inode, how many of its bytes were read, the lines in them
+_READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
+
+
+def read_journal(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
+    """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
+    git_dir = git_dir or repo.git_dir
+    try:
+        return expand_trees(repo, _read_or_rebuild(repo, git_dir)[0])
+    except Error:  # the refs cannot be read: what is left counts
+        return expand_trees(repo, _read_raw(repo, git_dir)[0])
+
+
+def _read_or_rebuild(repo: Repo, git_dir: str) -> tuple[list[JournalLine], bool]:
+    """Return (the lines of a worktree's journal, whether the file has all of them).
+
+    The lines are as they stand in the file; if it has lost some, these are put back, and `trees`
+    lines expanded.  Raises Error.
+    """
+    lines, is_complete = _read_raw(repo, git_dir)
+    if not _was_lost(repo, git_dir, lines, is_complete):
+        return lines, True
+
+    from gitcp.record.journal import held_lines
+
+    remaining = expand_trees(repo, lines)
+    rebuilt = held_lines.rebuild_journal(repo, hash_home(repo, git_dir), remaining)
+    return rebuilt, is_complete and rebuilt == remaining
+
+
+def _was_lost(repo: Repo, git_dir: str, lines: list[JournalLine], is_complete: bool) -> bool:
+    """Whether the journal of a worktree has lost lines: what was checked of it is gone; or the file
+    is gone, although one of its neighbours is there; or it has no edit, although a stream of the
+    worktree is there.  lines, is_complete: as _read_raw() returns them."""
+    if (is_complete and any(map(credit.is_lasting, lines))) or not os.path.isdir(git_dir):
+        return False
+    neighbours = (os.path.join(git_dir, "gitcp", name) for name in _NEIGHBOURS)
+    if not is_complete and any(map(os.path.exists, neighbours)):
+        return True
+    worktree_hash = hash_home(repo, git_dir)
+    return any(
+        (parsed := parse_shadow(ref)) and parsed["worktree"] == worktree_hash
+        for ref in refs.list_refs(repo, *_STREAMS)
+    )
+
+
+def hash_home(repo: Repo, git_dir: str) -> str:
+    """The hash of the id of a worktree, by its git directory."""
+    if git_dir == repo.git_dir:
+        return repo.worktree_hash
+    return hash_worktree("" if git_dir == repo.common else os.path.basename(git_dir))
+
+
+def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], bool]:
+    """Return (the lines as they stand in the file, whether it has all that was checked of it).
+
+    A journal only grows or is replaced, so this process reads only what was added since.
+    """
+    path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
+    inode, size, lines = _READ.get(path, (0, 0, []))
+    if size and files.read_stamp(path)[:2] == [inode, size]:
+        return [*lines], True
+    try:
+        with os.fdopen(open_file(path), "rb", buffering=0) as f:
+            st = os.fstat(f.fileno())
+            if inode != st.st_ino or size > st.st_size:
+                size, lines = 0, []
+            f.seek(size)
+            data = f.read()
+            if not data.isascii():
+                raise Damaged(path, "it is not text")
+    except (FileNotFoundError, PermissionError):
+        return [], False
+    except Damaged as e:
+        files.set_aside(repo, e)
+        return [], False
+    end = data.rfind(b"\n") + 1  # a line that is still being written is read again
+    is_complete = True
+    if size:
+        lines = lines + credit.parse_lines(data[:end])
+    else:
+        lines, is_complete = _parse_whole(repo, path, data[:end])
+    if is_complete:
+        _READ[path] = st.st_ino, size + end, lines
+    return [*lines, *credit.parse_lines(data[end:])], is_complete
+
+
+def _parse_whole(repo: Repo, path: str, data: bytes) -> tuple[list[JournalLine], bool]:
+    """Return (the lines of a journal, whether it still begins with the bytes that were checked).
+    What this version of gitcp has checked is not checked again."""
+    mark = files.read_cache(f"{path}-checked", tail=64)
+    size = int(words[1]) if len(words := mark.split()) > 1 and words[1].isdigit() else 0
+    new_mark = _build_mark(data[:size])
+    is_complete = not size or words[1:] == new_mark.split()[1:]  # whichever version checked it
+    size = size if mark == new_mark else 0
+    lines = credit.parse_lines(data[:size], are_checked=True) + credit.parse_lines(data[size:])
+    if is_complete and len(data) - size > _UNCHECKED:
+        _note_checked(repo, path, data, lines)
+    return lines, is_complete
+
+
+def _note_checked(repo: Repo, path: str, data: bytes, lines: list[JournalLine]) -> None:
+    """Note that a journal has these bytes and lines, unless some of its lines are damaged."""
+    if len(lines) == data.count(b"\n"):
+        try:
+            files.write_private(repo, f"{path}-checked", _build_mark(data))
+        except OSError as e:
+            git.append_trace("files", f"{path}-checked: {e.strerror}")
+
+
+def _build_mark(data: bytes) -> bytes:
+    return b"%s %d %x\n" % (VERSION.encode(), len(data), crc32(data))
+
+
+def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
+    """Replace each `trees` line by a line for each of its edits."""
+    if not any("trees" in line for line in lines):
+        return lines
+
+    from gitcp.record.journal import many_edits
+
+    return many_edits.expand_lines(repo.objects, lines)
+
+
+def get_home(repo: Repo, session: Mapping[str, Any]) -> str:
+    """The git directory of a session's home worktree.  session: its state or marker."""
+    return get_git_dir(repo, session.get("worktree_id") or "")
+
+
+def get_git_dir(repo: Repo, worktree_id: str) -> str:
+    """The git directory of a worktree of this repository; worktree_id: git's name of it."""
+    if worktree_id == repo.worktree_id:
+        return repo.git_dir
+    return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
+
+
+def read_end(repo: Repo) -> tuple[int, int]:
+    """(inode, size) of this worktree's journal now, for Journal.list_edits_since()."""
+    try:
+        st = os.stat(repo.join_own(NAME))
+    except OSError:
+        return 0, 0
+    return st.st_ino, st.st_size
+
+
+def read_clock(repo: Repo) -> int:
+    """The time in ns, by the clock that stamps the worktree's files."""
+    path = repo.join_own("clock")
+    files.touch_private(repo, path)
+    return os.stat(path).st_mtime_ns
+
+
+class Journal:
+    """The journal under its lock, which is taken after the session's and before any ref's.
+
+    base: the commit on which edits are made; None for HEAD.
+    telling: the session whose client reports a tool or its end.
+    naming: the paths that this tool names.
+    closing: the call that has just ended, before the worktree is looked at.
+    acting: the session whose turn goes on, whatever its marker says.
+    committers: the sessions that make the commit that is looked at; None without one.
+    visitors: sessions of other worktrees that work in this one.
+    guests: sessions of other worktrees whose transcripts name what they write.
+    stranger: whether a session of another repository has written what is looked at.
+    """
+
+    __slots__ = (
+        "_lock",
+        "_waiting",
+        "acting",
+        "base",
+        "closing",
+        "committers",
+        "guests",
+        "lines",
+        "naming",
+        "repo",
+        "stranger",
+        "telling",
+        "visitors",
+    )
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
+        self.lines: list[JournalLine] = []
+        self._waiting = b""  # lines that are to be written with the next ones
+        self.base: str | None = None
+        self.telling = self.closing = ""
+        self.naming: frozenset[str] = frozenset()
+        self.acting: Marker | None = None
+        self.committers: Collection[str] | None = None
+        self.visitors: Sequence[Marker] = ()
+        self.guests: Sequence[Marker] = ()
+        self.stranger = False
+
+    def __enter__(self) -> Self:
+        self._lock.__enter__()
+        try:
+            self._read()
+        except BaseException:
+            self._lock.__exit__()  # otherwise this process would wait for itself
+            raise
+        return self
+
+    def _read(self) -> None:
+        lines, is_whole = _read_or_rebuild(self.repo, self.repo.git_dir)
+        if not is_whole:
+            replace_journal(self.repo, self.repo.git_dir, lines)
+        self.lines = expand_trees(self.repo, lines)
+
+    def __exit__(self, *_: object) -> None:
+        if self._waiting:  # an error is on its way
+            _READ.pop(self.repo.join_own(NAME), None)
+        self._lock.__exit__()
+
+    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
+        """Add lines at the end; a line that a kill cut short stays apart from them.
+
+        waiting: they are written when others are added, or by write_waiting(), so that objects
+        which are made until then come into the same pack.  This process reads them at once.
+        """
+        if not lines:
+            return
+        self._name_base(lines)
+        data, path = b"".join(map(credit.dump_line, lines)), self.repo.join_own(NAME)
+        self._waiting += data
+        if not waiting or path not in _READ:
+            self.write_waiting()
+        if path in _READ:
+            inode, size, read = _READ[path]
+            _READ[path] = inode, size, read + credit.parse_lines(data, are_checked=True)
+        self.lines += expand_trees(self.repo, lines)
+
+    def append_edits(self, edits: list[JournalLine]) -> None:
+        """Add edits of one look; more than MANY as a line for each author, with its paths in two
+        trees."""
+        if len(edits) > MANY:
+            from gitcp.record.journal import many_edits
+
+            edits = many_edits.pack_many_edits(self.repo.objects, edits)
+        self.append(edits)
+
+    def note_held(self, commit: str | None) -> None:
+        """Add the line that a session's ref holds the journal up to here, and note what the file
+        has: a later loss of these lines is seen, and made good from the ref."""
+        self.append([{"held": commit}])
+        path = self.repo.join_own(NAME)
+        _, size, lines = _READ.get(path, (0, 0, []))
+        data = files.read_bytes(path) or b""
+        if len(data) == size:
+            _note_checked(self.repo, path, data, lines)
+
+    def write_waiting(self) -> None:
+        """Write the lines that wait, after the objects that they name."""
+        data, self._waiting = self._waiting, b""
+        if not data:
+            return
+        self.repo.objects.flush_named(data)
+        path = self.repo.join_own(NAME)
+        inode, size, read = _READ.pop(path, (0, 0, []))
+        fd = files.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
+        try:
+            st = os.fstat(fd)
+            torn = st.st_size and os.pread(fd, 1, st.st_size - 1) != b"\n"
+            end = files.write_at(fd, b"\n" * bool(torn) + data, st.st_size)
+        finally:
+            os.close(fd)
+        if (inode, size) == (st.st_ino, st.st_size):
+            _READ[path] = inode, end, read
+
+    def _name_base(self, lines: list[JournalLine]) -> None:
+        """Set `base` of edits and looks that lack it: the commit on which they are made."""
+        for line in lines:
+            if _BASED.isdisjoint(line):
+                continue
+            if self.base is None:
+                self.base = refs.read_base(self.repo)
+            line.setdefault("base", self.base)
+
+    def list_edits_since(self, mark: tuple[int, int], since: int) -> list[JournalLine]:
+        """The edits that were added since read_end() returned mark, at the time since in ns."""
+        inode, size = read_end(self.repo)
+        if (inode, size) == mark:
+            return []
+        if inode != mark[0]:  # it was cut back meanwhile
+            return [line for line in credit.list_edits(self.lines) if line["at"] >= since]
+        with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
+            f.seek(mark[1])
+            return credit.list_edits(expand_trees(self.repo, credit.parse_lines(f.read())))
+
+    def cut_back(self) -> None:
+        """Cut a journal that has become long back to what is unsettled."""
+        if read_end(self.repo)[1] <= LARGEST:
+            return
+
+        from gitcp.record.journal import cuts
+
+        lines = cuts.drop_repeated(_read_raw(self.repo)[0])
+        from gitcp.record.session import others
+
+        active = {m["session_id"] for m in others.read_here(self.repo) if m["phase"] == "active"}
+        self._replace_lines(cuts.cut_back(lines, self.lines, active))
+
+    def drop_repeated(self) -> None:
+        """Remove the lines that others repeat from a journal that has become long, if they are an
+        eighth of it."""
+        _, size, lines = _READ.get(self.repo.join_own(NAME), (0, 0, []))
+        if size <= LARGEST:
+            return
+
+        from gitcp.record.journal import cuts
+
+        remaining = cuts.drop_repeated(lines)
+        if len(remaining) * 8 <= len(lines) * 7:
+            self._replace_lines(remaining)
+
+    def take_back_edits(self, session_id: str, call_id: str, begun: int) -> None:
+        """Take back what was given to a call before it really began, at begun in ns."""
+        from gitcp.record.journal import edit_states
+
+        if edit_states.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
+            lines = _read_raw(self.repo)[0]
+            self._replace_lines(edit_states.take_back_edits(lines, session_id, call_id, begun))
+
+    def _replace_lines(self, lines: list[JournalLine]) -> None:
+        replace_journal(self.repo, self.repo.git_dir, lines)
+        self.lines = expand_trees(self.repo, lines)
+
+
+def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) -> None:
+    """Rewrite the journal of a worktree, by its git directory, without the lines that is_gone()
+    selects."""
+    with exclusive(repo, f"journal-{hash_home(repo, git_dir)}"):
+        lines, _ = _read_or_rebuild(repo, git_dir)
+        remaining = [line for line in lines if not is_gone(line)]
+        if len(remaining) < len(lines):
+            replace_journal(repo, git_dir, remaining)
+
+
+def replace_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
+    """Replace the journal of a worktree; the caller holds its lock."""
+    path, data = os.path.join(git_dir, "gitcp", NAME), b"".join(map(credit.dump_line, lines))
+    files.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
+    files.write_private(repo, path, data)
+    _note_checked(repo, path, data, lines)
+
+
+class JournalCopy(Journal):
+    """A copy in memory without the lock: nothing that is added to it is written."""
+
+    __slots__ = ()
+
+    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
+        """Add lines to the copy."""
+        self.lines = [*self.lines, *lines]
+
+
+def copy_journal(repo: Repo) -> JournalCopy:
+    """A copy of this worktree's journal."""
+    copy = JournalCopy(repo)
+    copy.lines = read_journal(repo)
+    return copy
+
+
+# The last seen content of each path: the newest look at the whole worktree, and the edits since.
+#
+# The look is stored in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, cost (us).
+_SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
+
+
+def read_look(repo: Repo) -> dict[str, Any]:
+    """The newest look at the whole worktree; {} before the first one."""
+    return files.load_cache(repo.join_own("look"), shapes.LOOK) or {}
+
+
+def save_look(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
+    """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us."""
+    last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
+    files.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
+
+
+class LastSeen:
+    """The last seen entries of paths, from the look and the journal's lines.
+
+    head: the commit at the look.  commits: those made since.  at: the time of the look in ns.
+    """
+
+    def __init__(
+        self,
+        repo: Repo,
+        lines: list[JournalLine],
+        look: dict[str, Any],
+        edits: dict[str, JournalLine],
+        looked: dict[str, Version],
+        commits: list[str],
+    ) -> None:
+        """look: as read_look() returns it.  edits: path -> the last edit since.  looked: path ->
+        what a call has seen since, after the last edit."""
+        self._repo, self._lines, self._look = repo, lines, look
+        self._since, self._looked = edits, looked
+        self._opened: dict[str, int] | None = None
+        self._folders: dict[str, int] = {}  # directory -> its ctime in ns
+        self._head: Lookup | None = None
+        self.first, self.commits = not look, commits
+        self.head: str = look.get("head") or "HEAD"
+        self.at = int(look.get("at", 0))
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths that differed from HEAD at the look, or have an edit since."""
+        return {*self._look.get("dirty", ()), *self._since}
+
+    def get_entry(self, path: str) -> Version:
+        """The last seen entry of a path; None without one."""
+        if path in self._since:
+            return credit.parse_entry(self._since[path]["after"])
+        if path in self._looked:
+            return self._looked[path]
+        dirty = self._look.get("dirty", {})
+        return credit.parse_entry(dirty[path]) if path in dirty else self.get_committed(path)
+
+    def get_committed(self, path: str) -> Version:
+        """The entry of a path in HEAD at the look."""
+        if self._head is None:
+            self._head = Lookup(self._repo.objects, find_tree(self._repo.objects, self.head))
+        return find_file(self._head, path)
+
+    def get_seen_time(self, path: str) -> int:
+        """When a path was last looked at, in ns."""
+        edit = int(self._since[path]["at"]) if path in self._since else 0
+        if self._opened is None:
+            self._opened = credit.map_looked_times(self._lines)
+        return max(self.at, edit, self._opened.get(path, 0))
+
+    def is_unwritten(self, path: str, ctime: int) -> bool:
+        """Whether a file at a path with this ctime, in ns, is as it was when the path was last
+        seen.  Another one may have come with a directory that was moved: see is_unmoved()."""
+        return not self.first and ctime < self.get_seen_time(path) - _SLACK
+
+    def is_unmoved(self, path: str) -> bool:
+        """Whether no directory above a path has come or changed since the path was last seen."""
+        until, folder = self.get_seen_time(path) - _SLACK, os.path.dirname(path)
+        while folder and not self.first:
+            if folder not in self._folders:
+                file = os.path.join(os.fsencode(self._repo.worktree), encode_name(folder))
+                self._folders[folder] = os.lstat(file).st_ctime_ns if os.path.lexists(file) else 0
+            if self._folders[folder] >= until:
+                return False
+            folder = os.path.dirname(folder)
+        return not self.first
+
+
+def read_last_seen(repo: Repo, lines: list[JournalLine]) -> LastSeen:
+    """What was last seen of the worktree, by the newest look and the journal's lines."""
+    start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
+    edits = {line["path"]: line for line in credit.list_edits_since_look(lines)}
+    looked: dict[str, Version] = {}
+    commits: list[str] = []
+    for line in lines[start + 1 :]:
+        if "commit" in line:
+            commits.append(line["commit"])
+        elif "looked" in line:
+            looked |= {p: credit.parse_entry(e) for p, e in line["looked"].items()}
+        elif line.get("path") in looked:
+            del looked[line["path"]]
+    return LastSeen(repo, lines, read_look(repo), edits, looked, commits)
+
+
+# refs/gitcp/edits/<session>: the contents that the journal's lines name, kept from pruning.
+#
+# It has one commit for each turn.  The commit's tree has `entries`, the recorded lines, and
+# `contents/<oid>`, their blobs before and after, whoever wrote them.  Lines that a
+# journal lost are put back from it.
+_BLOBS = ("100644", "100755", "120000")
+
+
+def hold_edits(
+    repo: Repo,
+    journal: Journal,
+    session_id: str,
+    subject: str,
+    ref: str = "",
+    change: str = "",
+) -> None:
+    """Commit the journal's new lines to the session's ref as write_edits() does.
+
+    The caller holds the locks of the session and of the journal.
+    """
+    update = write_edits(repo, journal, session_id, subject, ref, change)
+    if update:
+        refs.update_refs(repo, [update], "gitcp: edits")
+        journal.note_held(update[1])
+
+
+def write_edits(
+    repo: Repo,
+    journal: Journal,
+    session_id: str,
+    subject: str,
+    ref: str = "",
+    change: str = "",
+) -> refs.Update | None:
+    """Write a commit of the lines that the journal has gained since a ref last held it.
+
+    Returns the update of the session's ref; None if there is nothing to hold.
+    ref: to write to instead of the session's: that of a part of its edits (store.guard.reports).
+    change: the tree that the commit has as `change`; '' for that of the commit before.
+    """
+    start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
+    lines = credit.list_lasting(journal.lines[start:])
+    if not lines and not change:
+        return None
+    ref = ref or shapes.EDITS + session_id
+    tip = read_commit(repo.objects, ref)
+    previous_change = (
+        find_entry(repo.objects, tip["tree"], "change") if tip and not change else None
+    )
+    files = _build_files(repo.objects, lines)
+    if change or previous_change:
+        files["change"] = previous_change or (TREE, change)
+    tree = edit_tree(repo.objects, None, files)
+    trailer = f"Gitcp-Worktree: {repo.worktree_hash}"
+    message = f"{subject}\n\n{trailer}\nClaude-Session-Id: {session_id}"
+    oid = write_commit(repo, tree, [tip["oid"]] if tip else [], message)
+    return ref, oid, tip["oid"] if tip else None
+
+
+def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
+    data = b"".join(map(credit.dump_line, lines))
+    files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
+    for line in credit.list_edits(lines):
+        for entry in (credit.parse_entry(line["before"]), credit.parse_entry(line["after"])):
+            if entry and entry[0] in _BLOBS and line.get("kept", True):
+                files[f"contents/{entry[1]}"] = ("100644", entry[1])
+    absent = objects.list_absent(entry[1] for entry in files.values() if entry)
+    return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
+
+
+def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
+    """root of another worktree of the repository -> the absolute paths in it."""
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        root = find_root_above(path)
+
+        from gitcp.record import registered
+
+        git_dir = registered.find_git_dir(root) if root else repo.git_dir
+        if git_dir != repo.git_dir and registered.find_common_dir(git_dir) == repo.common:
+            groups.setdefault(root, []).append(path)
+    return groups
+
+
+def find_root_above(path: str) -> str:
+    """The nearest directory above an absolute path that has a `.git`; '' for none."""
+    folder = os.path.realpath(os.path.dirname(path)) if os.path.isabs(path) else ""
+    while folder and not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        folder = above if above != folder else ""
+    return folder

@@ -1,0 +1,726 @@
+"""The open edits of a session in a worktree, which no commit has taken: the streams that hold them,
+the commits that settle them, and those that others state."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import memory
+from gitcp.errors import Error
+from gitcp.git import files, refs
+from gitcp.git.objects import Lookup, find_file, find_tree
+from gitcp.record import looks, session
+from gitcp.record.journal import (
+    NAME,
+    VISITED,
+    Journal,
+    credit,
+    get_git_dir,
+    read_clock,
+    read_journal,
+    read_last_seen,
+)
+from gitcp.text import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
+    from typing import Any
+
+    from gitcp.git.objects import Objects
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import (
+        Commit,
+        File,
+        JournalLine,
+        Marker,
+        Recorded,
+        Staged,
+        State,
+        Stream,
+        Version,
+    )
+
+    # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
+    # edit_states.map_recorded_files()
+    _Part = tuple[
+        dict[str, list[JournalLine]],
+        set[str],
+        set[str],
+        dict[str, dict[str, JournalLine] | None],
+    ]
+    _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
+    Changes = Mapping[str, Staged]
+
+_NEVER = 1 << 63  # ns
+
+
+class Stretch:
+    """Edits of a session at a path, each made upon the one before.
+
+    before: the content that the first edit changed.  written: what the session made of it last.
+    content: that with later changes by others.  live: whether the worktree has it; otherwise it
+    was put away, or a commit left it out.  left: that commit is linked with the session.  undone:
+    the session has taken it back.  base: the commit on which it was last seen, '' if unknown.
+    """
+
+    __slots__ = tuple("_lost _seen base before content edits left live undone written".split())
+
+    def __init__(self, before: Version) -> None:
+        self.before = self.written = self.content = before
+        self.edits: list[JournalLine] = []
+        self.live, self.left, self.undone = True, False, False
+        self.base, self._seen, self._lost = "", 0, False
+
+    def add(self, edit: JournalLine) -> None:
+        """Add the session's next edit."""
+        self.edits.append(edit)
+        self.written = self.content = credit.parse_entry(edit["after"])
+        self._note_seen(edit)
+
+    def add_foreign(self, line: JournalLine, *, elsewhere: bool) -> None:
+        """Add an edit by another author.  elsewhere: HEAD has left the base, so the edit may
+        change other content."""
+        self._lost = self._lost or (elsewhere and line.get("base", self.base) != self.base)
+        if not self._lost:
+            self.content, self._seen = credit.parse_entry(line["after"]), int(line["at"])
+            if self.content and not self.written:
+                self.put_away()
+
+    def put_away(self) -> None:
+        """Note that another file is in the place of a moved or deleted one."""
+        self.live, self.content = False, self.written
+
+    def note_look(self, looks: Sequence[tuple[int, str]], end: int) -> None:
+        """Update the base from the newest look (time, base) before end, which found the content
+        unchanged."""
+        if self.live and not self._lost:
+            at, base = _find_look(looks, end)
+            self.base = base if at >= self._seen else self.base
+
+    def _note_seen(self, line: JournalLine) -> None:
+        self.base, self._seen, self._lost = line.get("base", ""), int(line["at"]), False
+
+    def has_had(self, line: JournalLine) -> bool:
+        """Whether a line restored the content now, or that after some edit of the session."""
+        version = credit.parse_entry(line["after"])
+        return version == self.content or self._has_written(version)
+
+    def note_return(self, line: JournalLine) -> None:
+        """Note that a line restored a content that the stretch has had."""
+        version = credit.parse_entry(line["after"])
+        self.live, self.left, self.undone, self.content = True, False, False, version
+        self._note_seen(line)
+        if self._has_written(version):
+            self.written = version
+
+    def read_contents(
+        self, blob: Callable[[str], bytes | None]
+    ) -> tuple[bytes | None, bytes | None]:
+        """The bytes before, and after the session's own last edit; b"" where nothing stood."""
+        before, after = (
+            blob(version[1]) if version else b"" for version in (self.before, self.written)
+        )
+        return before, after
+
+    def build_record(self, path: str, later_name: str = "") -> Recorded:
+        """The record that match() takes: what the session made last, since others' later changes
+        may have left none of it.  later_name: where its file was moved or copied since: the record
+        is evidence there."""
+        live = self.live and not later_name
+        mode, oid = self.written or ("000000", None)
+        path, before = later_name or path, self.before
+        return {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
+
+    def _has_written(self, version: Version) -> bool:
+        return any(version == credit.parse_entry(edit["after"]) for edit in self.edits)
+
+
+def _find_look(looks: Sequence[tuple[int, str]], end: int) -> tuple[int, str]:
+    """The newest of the looks, which are in the order of their times, before end; (0, "") if there
+    is none."""
+    low, high = 0, len(looks)
+    while low < high:
+        middle = (low + high) // 2
+        if looks[middle][0] < end:
+            low = middle + 1
+        else:
+            high = middle
+    return looks[low - 1] if low else (0, "")
+
+
+class Work:
+    """The open edits of one session in a worktree.
+
+    is_here: whether HEAD is a commit, or was made on it in this worktree.  Edits that were last
+    seen on any other commit are away; by default none is.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        paths: dict[str, list[JournalLine]],
+        later_names: dict[str, dict[str, None]],
+        looks: list[tuple[int, str]],
+        is_here: Callable[[str], bool],
+    ) -> None:
+        """paths: path -> the open edits there, whoever made them.  later_names: path -> where its
+        content was moved or copied.  looks: (time, base) of each look, oldest first."""
+        self._session, self._paths, self._later_names = session_id, paths, later_names
+        self._looks, self._is_here = looks, is_here
+        self._stretches: dict[str, list[Stretch]] = {}
+
+    def list_stretches(self, path: str) -> list[Stretch]:
+        """The session's stretches at a path, the newest last, less those that changed nothing or
+        are undone.
+
+        An edit by the session continues the current stretch if a commit left out both or neither,
+        else it begins one; it also begins one if the file was moved away.  A restored content
+        continues the last stretch that has had it, and puts away the others.  An edit by another
+        author changes the content of a live stretch, or puts away a deletion.
+        """
+        if path not in self._stretches:
+            self._stretches[path] = self._find_stretches(path)
+        return self._stretches[path]
+
+    def _find_stretches(self, path: str) -> list[Stretch]:
+        stretches: list[Stretch] = []
+        current: Stretch | None = None
+        lines = self._paths.get(path, ())
+        for line in lines if any(map(self._is_own, lines)) else ():
+            is_left = "left" in line
+            if current:
+                current.note_look(self._looks, line["at"])
+            if self._is_own(line):
+                moved = path in self._later_names
+                if current and not current.content and current.written and moved:
+                    current.put_away()
+                if current is None or current.live is is_left:
+                    current = Stretch(credit.parse_entry(line["before"]))
+                    stretches.append(current)
+                current.add(line)
+                current.live, current.left = not is_left, bool(line.get("left"))
+            elif line["how"] == "restored" and not is_left:
+                if current and self._is_undoing(line) and not current.has_had(line):
+                    current.undone = True
+                for stretch in stretches:
+                    stretch.live = False
+                current = next((s for s in reversed(stretches) if s.has_had(line)), None)
+                if current:
+                    current.note_return(line)
+            elif current and current.live:
+                current.add_foreign(line, elsewhere=not self._is_here(current.base))
+        for stretch in stretches:
+            stretch.note_look(self._looks, _NEVER)
+            stretch.live = stretch.live and self._is_here(stretch.base)
+        return [s for s in stretches if s.written != s.before and not s.undone]
+
+    def list_paths(self) -> list[str]:
+        """The paths at which the session has open edits."""
+        return [path for path in self._paths if self.list_stretches(path)]
+
+    def is_left(self, path: str) -> bool:
+        """Whether commits that are linked with the session left out all that it has open at a
+        path."""
+        return all(stretch.left for stretch in self.list_stretches(path))
+
+    def is_taken_back(self, path: str) -> bool:
+        """Whether a step of the undo log, such as a rewind, was the last to change a path, and the
+        worktree has none of the session's work there.  A redo brings it back."""
+        lines = self._paths.get(path)
+        return lines is not None and "step" in lines[-1] and not self.is_present(path)
+
+    def list_edits(self, path: str) -> list[JournalLine]:
+        """The session's open edits at a path."""
+        return [edit for stretch in self.list_stretches(path) for edit in stretch.edits]
+
+    def build_records(self, with_left: bool = True) -> list[Recorded]:
+        """The records of the session's open edits that match() takes, of a file that was moved or
+        copied under each name.  with_left: also of those that a commit of the session left out."""
+        return [
+            stretch.build_record(path, name)
+            for path in self._paths
+            for stretch in reversed(self.list_stretches(path))
+            if with_left or not stretch.left
+            for name in ("", *(self._later_names.get(path, ()) if stretch.written else ()))
+        ]
+
+    def is_present(self, path: str) -> bool:
+        """Whether the worktree has some of the session's work at a path."""
+        return any(stretch.live for stretch in self.list_stretches(path))
+
+    def list_written(self, since: int) -> set[str]:
+        """The paths that the session has written since a time in ns."""
+        return {
+            path
+            for path, lines in self._paths.items()
+            if any(self._is_own(line) and line["at"] >= since for line in lines)
+        }
+
+    def list_foreign(self, since: int) -> set[str]:
+        """The paths that only other sessions have changed since a time in ns."""
+        paths = set()
+        for path, lines in self._paths.items():
+            authors = [credit.get_author(line)[0] for line in lines if line["at"] >= since]
+            if authors and all(authors) and self._session not in authors:
+                paths.add(path)
+        return paths
+
+    def is_undone(self, path: str, since: int = 0) -> bool:
+        """Whether the last change of a path since a time in ns is the session's: a later edit, or
+        the undoing of its work."""
+        lines = self._paths.get(path)
+        if not lines or lines[-1]["at"] < since:
+            return False
+        return self._is_own(lines[-1]) or self._is_undoing(lines[-1])
+
+    def map_away(self, dirty: Container[str]) -> dict[str, Version]:
+        """path -> the session's content of each path that is not dirty any more, though the
+        session did not undo its work there: it may have been stashed."""
+        away = (path for path in self._paths if path not in dirty and not self.is_undone(path))
+        return {
+            path: stretches[-1].content for path in away if (stretches := self.list_stretches(path))
+        }
+
+    def _is_own(self, line: JournalLine) -> bool:
+        return credit.get_author(line)[0] == self._session
+
+    def _is_undoing(self, line: JournalLine) -> bool:
+        return (line.get("by") or [""])[0] == self._session and not line.get("away")
+
+
+def collect_work(
+    lines: Sequence[JournalLine],
+    session_id: str,
+    is_here: Callable[[str], bool] = lambda _: True,
+) -> Work:
+    """The open edits of a session, by the lines of a journal.  is_here: as Work has it."""
+    from gitcp.record.journal import edit_states
+
+    paths: dict[str, list[JournalLine]] = {}
+    origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
+    later_names: dict[str, dict[str, None]] = {}
+    for line in edit_states.list_open_edits(lines):
+        paths.setdefault(line["path"], []).append(line)
+        if "follows" in line:
+            path, source = line["path"], line["follows"]
+            origins[path] = {source: None, **origins.get(source, {})}
+            for name in origins[path].keys() - {path}:
+                later_names.setdefault(name, {})[path] = None
+    looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
+    return Work(session_id, paths, later_names, looks, is_here)
+
+
+# git directory -> (inode, size) of the journal, its lines, its open edits, session -> its part
+_OPEN: dict[str, _Open] = memory.get_table("open")
+
+
+def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
+    """The paths at which a session, by its state or marker, has open edits in its home and in the
+    worktrees that it visited."""
+    return {path for edits, *_ in _read_parts(repo, session) for path in edits}
+
+
+def list_left_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
+    """Those of list_open_paths() at which the session's commits left out all that is open: no
+    worktree has it."""
+    return _list_everywhere((edits.keys(), left) for edits, left, *_ in _read_parts(repo, session))
+
+
+def list_taken_back(repo: Repo, session: Mapping[str, Any]) -> set[str]:
+    """Those of list_open_paths() at which a rewind or an undo took back what is open.  It counts as
+    open all the same: whoever restores the content may commit it."""
+    parts = _read_parts(repo, session)
+    return _list_everywhere((edits.keys(), taken) for edits, _, taken, _ in parts)
+
+
+def _list_everywhere(places: Iterable[tuple[Set[str], Set[str]]]) -> set[str]:
+    """The paths that are chosen in each worktree that has them; places: (paths, those chosen)."""
+    worktrees = [*places]
+    return {path for _, chosen in worktrees for path in chosen}.difference(
+        path for paths, chosen in worktrees for path in paths - chosen
+    )
+
+
+def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str]:
+    """The paths at which a session has open edits in a worktree."""
+    return {*_read_open(repo, worktree_id, session_id)[0]}
+
+
+def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
+    names = dict.fromkeys((session.get("worktree_id") or "", *session.get("visits", ())))
+    return [_read_open(repo, name, session["session_id"]) for name in names]
+
+
+def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
+    """The part of a session in a worktree's open edits.  Without the worktree or its journal, the
+    open edits in the sessions' refs at paths that the session's state still names."""
+    from gitcp.record.journal import edit_states
+
+    git_dir = get_git_dir(repo, worktree_id)
+    try:
+        st = os.stat(os.path.join(git_dir, "gitcp", NAME))
+        stamp = st.st_ino, st.st_size
+    except OSError:
+        stamp = 0, 0
+    if git_dir not in _OPEN or _OPEN[git_dir][0] != stamp:
+        if stamp[0]:
+            lines = read_journal(repo, git_dir)
+        else:
+            from gitcp.record.journal import held_lines
+
+            lines = held_lines.read_lines(repo, shapes.hash_worktree(worktree_id))
+        (file, _), known, unsettled, sessions = _OPEN.get(git_dir, (stamp, [], [], {}))
+        # Most that a hook appends, such as what a session's ref holds now, changes no open edit.
+        is_same = file == stamp[0] and lines[: len(known)] == known
+        if not is_same or any(map(credit.is_lasting, lines[len(known) :])):
+            unsettled, sessions = edit_states.list_open_edits(lines), {}
+        _OPEN[git_dir] = stamp, lines, unsettled, sessions
+    _, lines, unsettled, sessions = _OPEN[git_dir]
+    if session_id not in sessions:
+        work = collect_work(unsettled, session_id)
+        edits = {path: work.list_edits(path) for path in work.list_paths()}
+        if edits and not stamp[0]:
+            from gitcp.record.session import others
+
+            touched = (others.peek_state(repo, session_id) or {}).get("files_touched", ())
+            edits = {path: edits[path] for path in edits if path in touched}
+        left = {path for path in edits if work.is_left(path)}
+        taken = {path for path in edits if work.is_taken_back(path)}
+        sessions[session_id] = edits, left, taken, edit_states.map_recorded_files(lines, session_id)
+    return sessions[session_id]
+
+
+def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
+    """The streams of a state or marker, each with the open files that the session's checkpoints
+    put there.  A stream of which no journal has a checkpoint has the files that no stream has.  A
+    stream whose files were all committed is left out."""
+    if not session["streams"]:
+        return []
+    parts = _read_parts(repo, session)
+    streams: list[Stream] = []
+    for stream in session["streams"]:
+        recorded = [files[stream["id"]] for *_, files in parts if stream["id"] in files]
+        lines = {path: line for files in recorded for path, line in (files or {}).items()}
+        files = {} if recorded else _list_unrecorded(parts)
+        for path, line in lines.items():
+            if any(e["at"] <= line["at"] for edits, *_ in parts for e in edits.get(path, ())):
+                files[path] = _build_file(line["files"][path], line["turn"])
+        if files or not recorded or {} in recorded:
+            streams.append({**stream, "files": files})  # type: ignore[typeddict-item]
+    return streams
+
+
+def _list_unrecorded(parts: list[_Part]) -> dict[str, File]:
+    """The files of a session's open edits that no checkpoint in a journal has."""
+    return {
+        path: _build_file(credit.parse_entry(there[-1]["after"]), credit.get_author(there[-1])[1])
+        for edits, *_, recorded in parts
+        for path, there in edits.items()
+        if not any(path in (files or ()) for files in recorded.values())
+    }
+
+
+def _build_file(version: Version, turn: str) -> File:
+    mode, oid = version or ("000000", "")
+    return {"oid": oid, "mode": mode, "turn_id": turn}
+
+
+def list_withdrawn(
+    repo: Repo, lines: Sequence[JournalLine], session_id: str, stream: str, since: int = 0
+) -> set[str]:
+    """edit_states.list_withdrawn() for a session's stream, by the lines of this worktree's
+    journal."""
+    from gitcp.record.journal import edit_states
+
+    asked = (session_id, stream, since)
+    return edit_states.list_withdrawn(
+        lines, *asked, lambda: _read_open(repo, repo.worktree_id, session_id)[0]
+    )
+
+
+def record_checkpoint(
+    held: Journal,
+    state: State,
+    stream: str,
+    files: Mapping[str, Version],
+    turn: str,
+    left_streams: Mapping[str, Collection[str]],
+    waiting: bool = False,
+) -> None:
+    """Record a checkpoint on a stream of the session: the files that it took in a turn, and the
+    paths that left other streams (left_streams: stream -> paths).  waiting: as append() has it."""
+    line = {"stream": stream, "session": state["session_id"], "turn": turn, "files": {**files}}
+    left = {other: sorted(paths) for other, paths in left_streams.items() if paths}
+    line |= {"out": left} if left else {}
+    held.append([{**line, "at": read_clock(held.repo)}], waiting)
+
+
+# The open edits of a worktree: read for a commit, settled by a commit, and stated ones added.
+_WAITED = "its call waited for a permission, and had written nothing"
+
+
+def look_for_commit(
+    repo: Repo,
+    changes: Changes | None,
+    visitors: Sequence[Marker] = (),
+    guests: Sequence[Marker] = (),
+    committers: Collection[str] | None = None,
+) -> list[JournalLine]:
+    """The journal's lines; with changes, after a look at a commit's paths and the open edits'.
+
+    A commit does not scan the worktree.  visitors, guests, committers: as Journal has them.
+    """
+    if changes is None:
+        return read_journal(repo)
+    with Journal(repo) as held:
+        held.visitors, held.guests, held.committers = visitors, guests, committers
+        _look_at_open(held, changes)
+        if credit.map_large(held.lines).keys() & changes:
+            looks.name_large_files(held, changes, read_clock(repo))
+        return held.lines
+
+
+def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
+    """Return a test whether an edit made on a commit was in the worktree when HEAD was at head:
+    HEAD was that commit, or came from it without leaving the edit behind."""
+    answers = {"": True, head: True}
+
+    def has_stayed(base: str) -> bool:
+        if base not in answers:
+            head_now = refs.read_head(repo) or head
+            answers[base] = refs.leads_to(repo, base, head) or (
+                # The commit lies between head and HEAD of now.
+                head != head_now
+                and refs.leads_to(repo, head, base)
+                and refs.leads_to(repo, base, head_now)
+            )
+        return answers[base]
+
+    return has_stayed
+
+
+def _look_at_open(held: Journal, paths: Iterable[str]) -> None:
+    """Look at the paths, and at those of open edits."""
+    from gitcp.record.journal import edit_states
+
+    open_paths = {line["path"] for line in edit_states.list_open_edits(held.lines)}
+    looks.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
+
+
+def settle_commit(
+    repo: Repo,
+    commit: Commit,
+    changes: Changes,
+    sessions: Collection[str] | None = None,
+    excluded: Collection[str] = (),
+) -> None:
+    """Record what a commit with these changes settles.
+
+    sessions: those whose part in the commit is decided, by default all but the excluded ones.  The
+    edits of other sessions stay open.
+    """
+    from gitcp.record.journal import edit_states
+
+    if not os.path.exists(repo.join_own(NAME)):
+        return
+    with Journal(repo) as held:
+        recorded = any(line.get("commit") == commit["oid"] for line in held.lines)
+        if not held.lines or (recorded and not edit_states.list_open_edits(held.lines)):
+            return
+        _look_at_open(held, ())  # a commit may have taken its time
+        find_present = read_last_seen(repo, held.lines).get_entry
+        find_committed = _build_file_lookup(repo.objects, commit["tree"])
+        line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
+        line["at"] = read_clock(repo)
+        is_settled = _build_settled_check(repo.objects, changes, find_present, find_committed)
+        open_edits = edit_states.list_open_edits(held.lines)
+        _note_strangers(repo, commit, changes, open_edits)
+        for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
+            decided = session_id not in excluded if sessions is None else session_id in sessions
+            work = collect_work(held.lines, session_id)
+            is_left = _divide_edits(line, work, is_settled if decided else lambda *_: False)
+            if is_left and session_id in (sessions or ()):
+                line.setdefault("linked", []).append(session_id)
+        if not recorded and (ends := _read_transcript_ends(repo)):
+            line["transcripts"] = ends
+        if not recorded or edit_states.list_open_edits([*held.lines, line]) != open_edits:
+            held.append([line])
+            _forget_strangers(repo, open_edits, held)
+            held.cut_back()
+
+
+def _list_strange(edits: Iterable[JournalLine]) -> set[str]:
+    """The paths of edits by sessions of other repositories."""
+    return {edit["path"] for edit in edits if edit.get("how") == credit.STRANGER}
+
+
+def _note_strangers(
+    repo: Repo,
+    commit: Commit,
+    changes: Changes,
+    open_edits: Iterable[JournalLine],
+) -> None:
+    """Note on a commit with these changes that a session of another repository wrote there."""
+    if not _list_strange(open_edits).isdisjoint(changes):
+        from gitcp.checkpoints import links, notes
+
+        notes.edit_note(repo, commit["oid"], lambda note: links.add_unknown(note or b""))
+
+
+def unlink_unfounded(
+    repo: Repo,
+    session_id: str,
+    before: list[JournalLine],
+    after: list[JournalLine],
+) -> dict[str, set[str]]:
+    """Note on commits that they are not linked to this session if their links rest on edits that
+    were taken back from it: by the journal's lines before that and after.  Return the commits that
+    have others of its edits, each with its paths that have none.
+
+    A link by hand stays, and one to a checkpoint with more than this session's part of the commit.
+    """
+
+    from gitcp.record.journal import cuts
+
+    wholly, partly = cuts.list_unfounded(before, after, session_id)
+    for oid, paths in wholly.items():
+        from gitcp.checkpoints import listing
+
+        texts = listing.read_texts(repo.objects, oid)
+
+        from gitcp.checkpoints import links
+
+        for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
+            try:
+                from gitcp.checkpoints import stored as checkpoints
+
+                stored = checkpoints.read_checkpoint(repo, checkpoint_id)
+            except Error:
+                continue  # it is not in this clone, or damaged
+            files = set(stored["summary"].get("files_touched", ()))
+            if [s["session_id"] for s in stored["sessions"]] == [session_id] and files <= paths:
+                from gitcp.checkpoints import notes
+
+                notes.deny_link(repo, oid, checkpoint_id, _WAITED)
+    return partly
+
+
+def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
+    """Remove the marker of such edits if all that were open before are settled."""
+    from gitcp.record.journal import edit_states
+
+    if _list_strange(before) and not _list_strange(edit_states.list_open_edits(held.lines)):
+        files.remove_private(repo, repo.join_own(VISITED))
+
+
+def _build_file_lookup(objects: Objects, tree: str) -> Callable[[str], Version]:
+    """Return a function that finds a file in a tree."""
+    lookup = Lookup(objects, tree)
+    return lambda path: find_file(lookup, path)
+
+
+def _build_commit_line(
+    lines: Iterable[JournalLine],
+    commit: Commit,
+    changes: Changes,
+    find_present: Callable[[str], Version],
+    find_committed: Callable[[str], Version],
+) -> JournalLine:
+    """The commit's line with the paths that are in the worktree as the commit has them."""
+    settled = [path for path in changes if find_present(path) == find_committed(path)]
+    sources = {line["follows"] for line in lines if "follows" in line and line["path"] in settled}
+    settled += [
+        path for path in sorted(sources) if not (find_present(path) or find_committed(path))
+    ]
+    return {"commit": commit["oid"], "settled": settled}
+
+
+def _build_settled_check(
+    objects: Objects,
+    changes: Changes,
+    find_present: Callable[[str], Version],
+    find_committed: Callable[[str], Version],
+) -> Callable[[str, Stretch], bool]:
+    """Return a test whether the commit has all of a stretch at a path."""
+
+    from gitcp.record.match import linking
+
+    def is_settled(path: str, stretch: Stretch) -> bool:
+        committed, record = find_committed(path), stretch.build_record(path)
+        present = [find_present(path)]
+        if stretch.live and path in changes:  # a commit of all its lines settles a stretch
+            present.append(committed)
+        return any(
+            linking.explain_settled(record, changes, entry, committed, objects.read_blob)
+            for entry in present
+        )
+
+    return is_settled
+
+
+def _divide_edits(
+    line: JournalLine, work: Work, is_settled: Callable[[str, Stretch], bool]
+) -> bool:
+    """Add to a commit's line the session's edits that it left at the paths it settles, and those
+    that it took at others; whether it left some."""
+    from gitcp.record.journal import edit_states
+
+    is_left = False
+    for path in work.list_paths():
+        for stretch in work.list_stretches(path):
+            settled = is_settled(path, stretch)
+            if settled != (path in line["settled"]):
+                edits = line.setdefault("taken" if settled else "left", {}).setdefault(path, [])
+                edits += map(edit_states.get_edit_name, stretch.edits)
+                is_left = is_left or not settled
+    return is_left
+
+
+def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
+    """Settle a session's open edits at these paths: no commit takes them any more."""
+    from gitcp.record.journal import edit_states
+
+    with Journal(repo) as held:
+        work = collect_work(held.lines, session_id)
+        edits = {path: work.list_edits(path) for path in paths}
+        settled = {
+            path: [*map(edit_states.get_edit_name, edits[path])] for path in edits if edits[path]
+        }
+        held.append([{"taken": settled, "at": read_clock(repo)}] if settled else [])
+
+
+def record_edits(
+    repo: Repo,
+    session_id: str,
+    base: str,
+    files: Mapping[str, tuple[Version, str]],
+) -> None:
+    """Record edits that a script or another program states, made on the commit base.
+
+    files: path -> (the entry that the session made, the turn).  They count as the session's work
+    and say nothing of the worktree.  Entries that its open edits have already are left out.
+    """
+    base_tree = Lookup(repo.objects, find_tree(repo.objects, base))
+    with Journal(repo) as held:
+        work, at, held.base = collect_work(held.lines, session_id), read_clock(repo), base
+        held.append(
+            [
+                credit.build_edit(
+                    path, base_tree(path), entry, (session_id, turn, ""), credit.STATED, at
+                )
+                for path, (entry, turn) in sorted(files.items())
+                if not any(stretch.written == entry for stretch in work.list_stretches(path))
+            ]
+        )
+
+
+def _read_transcript_ends(repo: Repo) -> JournalLine:
+    """The sizes of transcripts of active sessions whose client does not report its tools."""
+    ends: JournalLine = {}
+    for marker in session.read_recent(repo):
+        if marker["phase"] == "active" and not marker["tool_events"]:
+            base = session.read_baseline(repo, marker["session_id"])
+            if base and (size := session.read_size(base.get("transcript"))):
+                ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
+    return ends

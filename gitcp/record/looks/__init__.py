@@ -1,0 +1,565 @@
+"""Looks at a worktree: each difference from what was last seen becomes an edit of the journal, with
+its author by the evidence of that time.  A turn begins and ends with a look.
+
+record_scan() records a look at the whole worktree, record_paths() reads only the named paths.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.git import encode_name, refs
+from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree
+from gitcp.record import session
+from gitcp.record.journal import (
+    INTENT,
+    Journal,
+    LastSeen,
+    credit,
+    hold_edits,
+    read_clock,
+    read_end,
+    read_last_seen,
+    read_look,
+    save_look,
+)
+from gitcp.text import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from gitcp.git.objects import Objects
+    from gitcp.git.repo import Repo
+    from gitcp.record.journal.credit import Change, Verdict, Window
+    from gitcp.record.looks.sources import Sources
+    from gitcp.record.snapshot.scan import Scan
+    from gitcp.text.record_types import JournalLine, Staged, State, Version, Writer
+
+    Changed = dict[str, tuple[Version, Version]]
+
+# Refs of git whose contents may come back into the worktree.
+_REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+
+
+class Look:
+    """A look at the whole worktree.
+
+    scan: what it saw.  began: the time before the scan, in ns.  at: the same by read_clock().  end:
+    of the journal then, as read_end() returns it.  cost: in us.
+    """
+
+    def __init__(
+        self, repo: Repo, scan: Scan, began: int, at: int, end: tuple[int, int], cost: int
+    ) -> None:
+        self._repo, self.scan, self.began, self.at = repo, scan, began, at
+        self._end, self._cost = end, cost
+
+    def take(
+        self,
+        head: str,
+        dirty: Mapping[str, Version],
+        acting: State | None = None,
+        telling: str = "",
+    ) -> list[JournalLine]:
+        """Record what differed from the commit head; return the journal's lines.
+
+        The worktree is read without the lock, so an edit that was recorded meanwhile wins.
+        acting: the session whose turn it is, even if its marker says that it is over.
+        telling: the session whose client reports the end of a call or turn.
+        """
+        with Journal(self._repo) as journal:
+            journal.telling = telling
+            if acting:
+                journal.acting = {**session.build_marker(acting), "phase": "active"}
+            edits = journal.list_edits_since(self._end, self.at)
+            newest = {line["path"]: credit.parse_entry(line["after"]) for line in edits}
+            dirty = {**dirty, **newest}
+            record_scan(journal, head, dirty, self.at, self._cost, self.scan.omitted)
+            return journal.lines
+
+
+def look_at_worktree(repo: Repo) -> Look:
+    """Scan the whole worktree."""
+    began, end, at, cost = time.time_ns(), read_end(repo), read_clock(repo), -_measure_children()
+
+    from gitcp.record.snapshot import scan as snapshot_scan
+
+    scan = snapshot_scan.scan_worktree(repo)
+    return Look(repo, scan, began, at, end, cost + _measure_children())
+
+
+def begin_turn(repo: Repo, state: State, at: int) -> None:
+    """Close the calls of the last turn that no event closed."""
+    with Journal(repo) as journal:
+        _close_calls(journal, state, at)
+        _note_late(journal, state)
+
+
+def end_turn(
+    repo: Repo,
+    state: State,
+    at: int,
+    tasks: Collection[str],
+    subject: str,
+) -> None:
+    """Close a turn's calls, except the tasks that its client reports as running, and let the
+    session's ref hold the turn's contents."""
+    with Journal(repo) as journal:
+        _close_calls(journal, state, at, set(tasks))
+        _note_late(journal, state)
+        session.note_unstored(state, journal.lines)
+        hold_edits(repo, journal, state["session_id"], subject)
+        journal.drop_repeated()
+
+
+def _close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
+    """Close the session's calls that no event closed, at its prompt (tasks: None) or its Stop.
+
+    tasks: the tasks that its client reports as running.  A call that runs on stays open past the
+    turn, for new paths and for those that it names.
+    """
+    closings = []
+    worktree, session_id = journal.repo.worktree, state["session_id"]
+    running: bool | None = None
+    for call in credit.list_calls(journal.lines):
+        if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
+            continue
+        from gitcp.record.session import process
+
+        if running is None:
+            running = process.has_working_process(worktree, session_id)
+        continues = running or call.get("task", "") in (tasks or ())
+        if call["goes_on"] and not continues:  # not every client names the session to its children
+            agent = state.get("agent_process")
+            continues = process.has_working_process(worktree, session_id, agent, int(call["at"]))
+        if call["late"] and continues:
+            continue
+        closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}
+        if continues:
+            closing |= {"goes_on": "late", "task": call.get("task", "")}
+        closings.append(closing)
+    journal.append(closings)
+
+
+def _note_late(journal: Journal, state: State) -> None:
+    """Note in the state whether a call runs on past its turn: commits look for its edits."""
+    state.pop("late_calls", None)
+    session_id = state["session_id"]
+    if any(c["late"] and c["session"] == session_id for c in credit.list_calls(journal.lines)):
+        state["late_calls"] = True
+
+
+def record_scan(
+    journal: Journal,
+    head: str,
+    dirty: Mapping[str, Version],
+    at: int,
+    cost: int = 0,
+    omitted: Collection[Mapping[str, str]] = (),
+) -> None:
+    """Record a look at the whole worktree, and store it as the newest.
+
+    dirty: the entries that differ from the commit head.  at: when the look began, by
+    read_clock().  cost: in us.  omitted: what the scan left out, as Scan.omitted.
+    """
+    if omitted or any("large" in line for line in journal.lines):
+        dirty = {**dirty, **look_at_omitted(journal, omitted, at)}
+    record_differences(journal, head, dirty, at)
+    save_look(journal.repo, head, at, dirty, cost)
+    journal.append([{"look": at}])
+
+
+def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version], at: int) -> None:
+    """Record a look at the whole worktree in the journal only; arguments as for record_scan()."""
+    repo, seen = journal.repo, read_last_seen(journal.repo, journal.lines)
+    journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
+    changed: Changed = {}
+    for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
+        before = seen.get_entry(path)
+        after = dirty[path] if path in dirty else find_file(tree, path)
+        if before != after:
+            changed[path] = (before, after)
+    changed = _store_contents(repo, changed)
+    _record_changes(journal, seen, changed, at)
+
+
+def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
+    """The paths that were changed by commits made in this worktree since the last look."""
+    new = refs.find_committed_head(repo, old) if old != head else None
+    trees = [find_tree(repo.objects, commit) for commit in (old, new)] if new else [None, None]
+    return {path for path, _, _ in compare_trees(repo.objects, trees[0], trees[1])}
+
+
+def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = True) -> None:
+    """Record what stands at these paths now.  write: whether to store its blobs."""
+    seen = read_last_seen(journal.repo, journal.lines)
+    changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
+    if not changed:
+        return
+
+    from gitcp.record.snapshot import scan as snapshot_scan
+
+    read = snapshot_scan.read_paths_and_omitted
+    present, omitted = read(journal.repo, changed, write=write)
+    record_entries(journal, seen, present, at, alone=not write)
+    if omitted and write:
+        look_at_omitted(journal, omitted, at)
+
+
+def record_entries(
+    journal: Journal,
+    seen: LastSeen,
+    present: Mapping[str, Version],
+    at: int,
+    ignored: Collection[str] = (),
+    alone: bool = False,
+) -> None:
+    """Record the entries present at some paths, without the content of ignored ones.
+
+    If a file with open edits has gone, or a file has come, it may have been moved: unless alone,
+    the other path is looked for and recorded in the same look.
+    """
+    changed = _compare_entries(seen, present)
+    if changed and not alone:
+        gone = _list_gone(journal, present)
+        if any(before is None for before, _ in changed.values()):
+            changed |= _compare_entries(seen, dict.fromkeys(gone))
+        gone &= changed.keys()
+        # Files that went and stand at none of these paths: the whole worktree may have them.
+        strays = (
+            gone.difference(_find_moves(journal.repo.objects, changed).values()) if gone else gone
+        )
+        if strays and scan_if_cheap(journal, at):
+            seen = read_last_seen(journal.repo, journal.lines)
+            changed = _compare_entries(seen, present)
+    _record_changes(journal, seen, changed, at, ignored)
+
+
+def look_at_omitted(
+    journal: Journal,
+    omitted: Collection[Mapping[str, str]],
+    at: int,
+    writer: tuple[Writer, str] | None = None,
+) -> dict[str, Version]:
+    """Record which files over a limit have changed, without their contents; return path -> the
+    entry that was last seen, of those that had one.
+
+    writer: who wrote them, and how that is known; by default the evidence decides.
+    """
+    seen = read_last_seen(journal.repo, journal.lines)
+
+    def find_writer(path: str) -> tuple[Writer, str]:
+        if writer:
+            return writer
+
+        entries = seen.get_entry(path), ("100644", "")
+        change = describe_change(journal.repo, seen, path, *entries, restored=False)
+
+        from gitcp.record.looks import credit_cases, windows
+
+        verdict = credit_cases.attribute_change(change, windows.list_windows(journal))
+        return _choose_author(journal, verdict)
+
+    from gitcp.record.looks import large_files
+
+    return large_files.record_sizes(journal, seen, omitted, at, find_writer)
+
+
+def name_large_files(journal: Journal, changes: Mapping[str, Staged], at: int) -> None:
+    """Record the large files among a commit's changes with the blobs that it has of them."""
+    seen = read_last_seen(journal.repo, journal.lines)
+    paths = credit.map_large(journal.lines).keys() & changes
+    entries = {
+        path: (changes[path][2], changes[path][3] or "") for path in paths if changes[path][3]
+    }
+    record_entries(journal, seen, entries, at, alone=True)
+
+
+def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
+    return {
+        p: (before, after) for p, after in present.items() if (before := seen.get_entry(p)) != after
+    }
+
+
+def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
+    """The paths of open edits that have no file now.  present: what is known to be at some of
+    them."""
+    from gitcp.record.journal import edit_states
+
+    root = os.fsencode(journal.repo.worktree)
+    paths = {line["path"] for line in edit_states.list_open_edits(journal.lines)}
+    return {
+        path
+        for path in paths
+        if (
+            present[path] is None
+            if path in present
+            else _read_ctime(os.path.join(root, encode_name(path))) is None
+        )
+    }
+
+
+def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
+    ctime = _read_ctime(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
+    return ctime is None or not (seen.is_unwritten(path, ctime) and seen.is_unmoved(path))
+
+
+def _store_contents(repo: Repo, changed: Changed) -> Changed:
+    """Store the blobs of changed paths; return the changes, to the contents that were stored."""
+    missing = [
+        p for p, (_, after) in changed.items() if after and not repo.objects.packs.has(after[1])
+    ]
+    if not missing:
+        return changed
+
+    from gitcp.record.snapshot import scan as snapshot_scan
+
+    present = snapshot_scan.read_paths(repo, missing, write=True)
+    changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
+    return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
+
+
+def _record_changes(
+    journal: Journal,
+    seen: LastSeen,
+    changed: Changed,
+    at: int,
+    ignored: Collection[str] = (),
+) -> None:
+    """Add an edit with its author for each change."""
+    changed = _record_known(journal, changed, at) if changed else {}
+    if not changed:
+        return
+
+    from gitcp.record.looks import credit_cases
+    from gitcp.record.looks.windows import is_made_by_hook, list_windows, read_judged_files
+
+    repo, windows = journal.repo, list_windows(journal)
+    git_trees = GitTrees(repo, seen.head, seen.commits)
+    origins = _find_moves(repo.objects, changed)
+    judged, lines = read_judged_files(repo), []
+    sources: Sources | None = None
+    for path, (before, after) in sorted(changed.items()):
+        restored = credit.had_content(journal.lines, path, after) or git_trees.has(path, after)
+        change = describe_change(repo, seen, path, before, after, restored)
+        verdict = credit_cases.attribute_change(change, windows)
+        if verdict["shared"]:
+            added = _read_added(repo.objects, before, after)
+            verdict = credit_cases.attribute_change(change, windows, added)
+        who, how = _choose_author(journal, verdict)
+        if who == shapes.PERSON and is_made_by_hook(judged, journal.lines, path, before):
+            who, how = shapes.UNKNOWN, credit.HOOK
+        line = credit.build_edit(path, before, after, who, how, at)
+        line |= _build_details(verdict, origins.get(path), change, at)
+        if verdict["by"] and credit_cases.can_bring_in(verdict["by"]):
+            sources = sources or _open_sources(repo, journal, seen)
+            line |= sources.describe_sources(verdict["by"], path, before, after)
+        line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
+        line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
+        line |= {"kept": False} if path in ignored else {}
+        lines.append(line)
+    journal.append_edits(lines)
+
+
+def _record_known(journal: Journal, changed: Changed, at: int) -> Changed:
+    """Add the edits of a step under way, and of large files whose contents are known now; return
+    the other changes."""
+    if os.path.exists(journal.repo.join_own(*INTENT)):
+        from gitcp.record.looks import step_edits
+
+        changed = step_edits.record_made(journal, changed, at)
+    large = credit.map_large(journal.lines)
+    named = sorted(path for path in large.keys() & changed if changed[path][1])
+    for path in named:
+        from gitcp.record.looks import large_files
+
+        journal.append(
+            large_files.build_edits(journal.repo.objects, large[path], *changed[path], at)
+        )
+    return {path: pair for path, pair in changed.items() if path not in named}
+
+
+def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
+    """(the author of a change, how that is known), by a verdict and who has written here."""
+    if journal.stranger and verdict["how"] != credit.RESTORED:
+        return shapes.UNKNOWN, credit.STRANGER
+    return verdict["who"], verdict["how"]
+
+
+def _open_sources(repo: Repo, journal: Journal, seen: LastSeen) -> Sources:
+    """Where lines that a command brings in may come from."""
+    from gitcp.record.looks import sources
+
+    return sources.Sources(repo, journal.lines, seen.head)
+
+
+def _read_added(objects: Objects, before: Version, after: Version) -> str:
+    """The lines that a change adds."""
+    old, new = (objects.read(version[1]) if version else None for version in (before, after))
+
+    from gitcp.text import line_replay
+
+    added = line_replay.find_added_lines(old and old[2], new and new[2])
+    return b"\n".join(added).decode(errors="replace")
+
+
+def _build_details(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:
+    details: JournalLine = {"shared": True} if verdict["shared"] else {}
+    if change["at"] and change["at"] < at:
+        details["made"] = change["at"]
+    if follows:
+        details["follows"] = follows
+    window: Window | None = verdict["by"]
+    if window and verdict["how"] == credit.RESTORED:
+        details["by"] = list(window["who"])
+        from gitcp.record.looks import credit_cases
+
+        if credit_cases.can_put_away(window):
+            details["away"] = True
+    return details
+
+
+def describe_change(
+    repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, restored: bool
+) -> Change:
+    """A change of a path for attribute_change().  restored: whether it was there before."""
+    seen_at = seen.get_seen_time(path)
+    is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}
+    return {
+        "path": path,
+        "oid": after[1] if after else "",
+        "at": None if is_submodule else _find_change_time(repo, path, seen_at),
+        "seen": seen_at,
+        "new": before is None,
+        "gone": after is None or is_submodule,  # a submodule's HEAD moves without a time here
+        "restored": restored,
+    }
+
+
+def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
+    """When a path changed, in ns: its own ctime, or that of a moved directory above it."""
+    root = os.fsencode(repo.worktree)
+    ctime = _read_ctime(os.path.join(root, encode_name(path)))
+    from gitcp.record.looks import credit_cases
+
+    if ctime is not None and credit_cases.get_latest_time(ctime) > seen_at:
+        return ctime
+    newest, folder = ctime, os.path.dirname(encode_name(path))
+    while True:
+        stamp = _read_ctime(os.path.join(root, folder))
+        if stamp is not None and (newest is None or stamp > newest):
+            newest = stamp
+            if ctime is None:
+                return newest  # the path is gone: the nearest directory that is still there
+        if not folder:
+            return newest
+        folder = os.path.dirname(folder)
+
+
+def _read_ctime(path: bytes) -> int | None:
+    try:
+        return os.lstat(path).st_ctime_ns
+    except OSError:
+        return None
+
+
+def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
+    oids = {
+        p: (before[1] if before else "", after[1] if after else "")
+        for p, (before, after) in changed.items()
+    }
+    removed, added = {before for before, _ in oids.values()}, {after for _, after in oids.values()}
+    # A move needs a path that went and one that came, or a content that stood elsewhere.
+    if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
+        return {}
+
+    from gitcp.checkpoints.format import line_authors
+    from gitcp.text import line_replay
+
+    return line_authors.find_origins(
+        oids, lambda oid: line_replay.split_text_lines(oid, objects.read_blob(oid))
+    )
+
+
+def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
+    """Look at the whole worktree if the last look was cheap enough; return whether it did.  first:
+    whether to look if it is the first one."""
+    repo = journal.repo
+    last = read_look(repo)
+    budget = int(repo.config.get_option("gitcp.look-budget"))  # ms
+    if not (last or first) or int(last.get("cost", 0)) > budget * 1000:
+        return False
+    started = _measure_children()
+
+    from gitcp.record.snapshot import scan as snapshot_scan
+
+    scan = snapshot_scan.scan_worktree(repo)
+    cost = _measure_children() - started
+
+    dirty = snapshot_scan.resolve_changes(journal.repo.objects, scan, write=False)
+    head = scan.head or "0" * len(repo.empty_tree)
+    record_scan(journal, head, dirty, at, cost, scan.omitted)
+    return True
+
+
+def _measure_children() -> int:
+    """The processor time of finished child processes, in us; 0 where it is unknown."""
+    try:
+        import resource  # os.times() is only exact to a hundredth of a second
+    except ImportError:
+        return 0
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1_000_000)
+
+
+class GitTrees:
+    """The trees that git keeps besides the worktree, each read at its first use."""
+
+    def __init__(self, repo: Repo, head: str, commits: Sequence[str] = ()) -> None:
+        """head: HEAD at the last look.  commits: those made since whose paths the journal has
+        seen; the content of other commits made since does not count as restored."""
+        self._repo, self._last_head = repo, head
+        self._seen_commits = commits
+        self._heads: list[Lookup] | None = None
+        self._trees: list[Lookup] | None = None
+        self._stash = refs.Stash(repo)
+
+    def has(self, path: str, entry: Version) -> bool:
+        """Whether some tree has this entry at the path.
+
+        For None: whether HEAD has nothing there, and the HEAD of the last look had nothing either.
+        That one counts only if nothing but commits has moved HEAD since.
+        """
+        if entry is None:
+            return all(tree(path) is None for tree in self._read_heads())
+        if self._trees is None:
+            self._trees = self._make_lookups(self._list_commits())
+        return any(tree(path) == entry for tree in self._trees) or self._stash.holds(path, entry)
+
+    def _read_heads(self) -> list[Lookup]:
+        if self._heads is None:
+            made_here = refs.find_committed_head(self._repo, self._last_head) is not None
+            self._heads = self._make_lookups(["HEAD", *([self._last_head] if made_here else [])])
+        return self._heads
+
+    def is_stashed(self, path: str, entry: Version) -> bool:
+        """Whether a stash has this entry at the path; False for None."""
+        return entry is not None and self._stash.holds(path, entry)
+
+    def stash_keeps(self, path: str) -> bool:
+        """Whether a stash changes the path: lines that go may come back."""
+        return self._stash.changes(path)
+
+    def _make_lookups(self, commits: list[str]) -> list[Lookup]:
+        trees = dict.fromkeys(find_tree(self._repo.objects, name) for name in commits)
+        return [Lookup(self._repo.objects, tree) for tree in trees if tree]
+
+    def _list_commits(self) -> list[str]:
+        git_dir = self._repo.git_dir
+        names = [self._last_head, *self._seen_commits]
+        names += [n for n in _REFS if os.path.exists(os.path.join(git_dir, n))]
+        if refs.find_committed_head(self._repo, self._last_head) is None:
+            names.append("HEAD")
+        return names

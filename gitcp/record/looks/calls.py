@@ -1,0 +1,376 @@
+"""Records the starts and ends of tool calls in the journal.
+
+The caller holds the session's lock; the journal's is taken here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from gitcp.git import refs
+from gitcp.record import session
+from gitcp.record.journal import (
+    Journal,
+    credit,
+    find_root_above,
+    group_by_worktree,
+    read_clock,
+    read_last_seen,
+)
+from gitcp.record.snapshot import Filters, Worktree
+from gitcp.text.shapes import EXECUTABLE, FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.git.objects import Objects
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import JournalLine, State, Version, Writer
+
+_SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
+_WINDOWS = ("shell", "mcp", "other")
+_NAMED = 40  # words of a command that are looked for in other repositories
+
+
+def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
+    """Record the start or end of a tool that can write; return whether the state changed."""
+    call, starts = event.get("tool") or {}, event["event"] == "tool-start"
+    act = begin_call if starts else end_call  # of a file tool
+    paths, changed = list(call.get("input_paths", ())), False
+    if call.get("kind") not in ("write", *_WINDOWS):
+        return False
+    if event.get("agent_id"):
+        call = event["tool"] = {**call, "agent": event["agent_id"]}
+    if call["kind"] == "write" and not all(_is_at_home(repo, path) for path in paths):
+        visited = group_by_worktree(repo, paths)
+        if visited:
+            from gitcp.record.journal import elsewhere
+
+            changed = elsewhere.take_call(repo, state, call, act, visited)
+        paths = [path for path in paths if not any(path in group for group in visited.values())]
+        # store.turn.visits goes on with those that are in another repository.
+        event["elsewhere"] = [path for path in paths if find_root_above(path)]
+    if call["kind"] == "shell" and (named := list_other_roots(repo.worktree, event)):
+        event["elsewhere"] = named
+    tool_paths = session.resolve_paths(repo, paths)
+    with Journal(repo) as journal:
+        at, journal.telling = read_clock(repo), state["session_id"]
+        journal.naming = frozenset(tool_paths)
+        if call["kind"] == "write" and tool_paths:
+            act(journal, state, call, tool_paths, at)
+        elif call["kind"] != "write" and starts:
+            _open_call(journal, state, event, tool_paths, at)
+        elif call["kind"] != "write":
+            _close_call(journal, state, event, tool_paths, at)
+    return changed
+
+
+def _is_at_home(repo: Repo, path: str) -> bool:
+    """Whether a path is in this worktree, with no `.git` between its root and the path."""
+    folder = os.path.dirname(path)
+    while folder.startswith(repo.worktree + os.sep):
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return False
+        folder = os.path.dirname(folder)
+    return folder == repo.worktree or not os.path.isabs(path)
+
+
+def list_other_roots(worktree: str, event: dict[str, Any]) -> list[str]:
+    """The `.git` of registered repositories, in the worktree or beside it, in which a command runs
+    or whose paths it names."""
+    from gitcp.record.looks import credit_cases
+
+    folder = os.path.realpath(event.get("cwd") or worktree)
+    words = credit_cases.list_words(str(event["tool"].get("command") or ""))[:_NAMED]
+    paths = dict.fromkeys(os.path.join(folder, word) for word in (".", *words))
+    named = (os.path.join(path, ".git") if os.path.isdir(path) else path for path in paths)
+    roots = dict.fromkeys(find_root_above(path) for path in named)
+    inside, beside = worktree + os.sep, os.path.dirname(worktree)
+    others = [
+        root
+        for root in roots
+        if root.startswith(inside) or (os.path.dirname(root) == beside and root != worktree)
+    ]
+    if others:
+        from gitcp.record import registered
+
+        others = [root for root in others if registered.is_registered(root)]
+    return [os.path.join(root, ".git") for root in others]
+
+
+def _open_call(
+    journal: Journal,
+    state: State,
+    event: dict[str, Any],
+    paths: list[str],
+    at: int,
+) -> None:
+    call = event["tool"]
+    seen, unseen = _look_for_changes(journal, event, at)
+    words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
+    line = {**credit.build_opening(state, call, call["kind"], at), "names": words}
+    line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
+    if "stash" in words:
+        line["stashes"] = refs.list_stashes(journal.repo)
+    if state.get("transcript_path"):
+        line["transcript"] = state["transcript_path"]
+    journal.append([line])
+
+
+def _close_call(
+    journal: Journal,
+    state: State,
+    event: dict[str, Any],
+    paths: list[str],
+    at: int,
+) -> None:
+    call = event["tool"]
+    _reopen_call(journal, state, event)
+    if "stash" in str(call.get("command") or ""):
+        _note_stashes(journal, state, call)
+    closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
+    if call.get("duration_ms") is not None:
+        from gitcp.record.session import process
+
+        # ns since the client began to report the call's end
+        age = time.time_ns() - event["came"] if "came" in event else process.measure_age()
+        closing["since"] = at - age - int(call["duration_ms"]) * 1_000_000 - _SLACK
+    words = _list_words(journal.repo, event, call.get("output") or "")
+    output = [w for w in words if "/" in w or "." in w]
+    if paths or output:
+        closing["names"] = [*paths, *output]
+    if call.get("background") or _has_left_running(call, state, journal):
+        closing["goes_on"] = "turn"
+        closing["task"] = call.get("background_id", "")
+    journal.append([closing])
+    if "since" in closing:
+        before, session_id = journal.lines, state["session_id"]
+        journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
+        if journal.lines is not before:
+            from gitcp.record.journal import edits
+
+            partly = edits.unlink_unfounded(journal.repo, session_id, before, journal.lines)
+            if partly:
+                event["unfounded"] = partly  # the caller takes the lines back
+    journal.closing = str(call.get("id", ""))
+    _look_for_changes(journal, event, at)
+
+
+def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
+    """Note which entries of `git stash` a call has made, and which it has taken."""
+    who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
+    opening = credit.find_opening(journal.lines, who[0], who[2])
+    if opening and "stashes" in opening:
+        from gitcp.record.journal import stashes
+
+        stashes.note_call(journal.repo, who, opening["stashes"], journal.lines)
+
+
+def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
+    """The words of a text that could name a path, and how the disk spells those that exist.
+
+    The journal outlives the turn: what is secret by its place in the text is replaced while it has
+    that place."""
+    from gitcp.checkpoints import redactor
+    from gitcp.record.looks import credit_cases
+
+    words = credit_cases.list_words(redactor.redact_command(repo, text, event["session_id"]))
+    if session.has_many_names(repo):
+        folder = os.path.realpath(event.get("cwd") or repo.worktree)
+        paths = (os.path.join(folder, word) for word in words)
+
+        from gitcp.git.objects import reading
+
+        spellings = [reading.find_on_disk(repo, p) for p in paths if os.path.lexists(p)]
+        words += filter(None, spellings)
+    return words
+
+
+def _look_for_changes(
+    journal: Journal, event: dict[str, Any], at: int
+) -> tuple[list[str], list[str]]:
+    """Look at the whole worktree; if that costs too much, at what a command may discard.
+
+    Returns the paths that were, and that were not, looked at for a command, as look_at_losses()
+    does.
+    """
+    command = str(event["tool"].get("command") or "")
+
+    from gitcp.record import looks
+
+    if looks.scan_if_cheap(journal, at) or not command:
+        return [], []
+
+    from gitcp.record.journal import elsewhere
+
+    return elsewhere.look_at_losses(journal, command, event.get("cwd") or "", at)
+
+
+def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
+    """Open a call whose start was not reported: it began after its session's last event."""
+    session_id, tool = state["session_id"], event["tool"]
+    baseline = session.read_baseline(journal.repo, session_id)
+    if baseline is None or credit.find_opening(journal.lines, session_id, tool.get("id", "")):
+        return
+    earlier = (int(line["at"]) for line in journal.lines if line.get("session") == session_id)
+    times = [int(baseline.get("at") or baseline["time_ns"]), *earlier]
+    words = _list_words(journal.repo, event, tool.get("command") or "")
+    journal.append(
+        [{**credit.build_opening(state, tool, tool["kind"], max(times)), "names": words}]
+    )
+
+
+def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool:
+    """Whether a command left a process running, as `cmd &` does."""
+    command = str(call.get("command") or "").replace("&&", "").replace(">&", "").replace("&>", "")
+    if "&" not in command:
+        return False
+    session_id = state["session_id"]
+    opening = credit.find_opening(journal.lines, session_id, call.get("id", ""))
+    since = int(opening["at"]) if opening else time.time_ns()
+    agent = state.get("agent_process")
+
+    from gitcp.record.session import process
+
+    return process.has_working_process(journal.repo.worktree, session_id, agent, since)
+
+
+# The calls of file tools: what stands at their paths when they begin and when they end.
+#
+# Nothing is scanned, and what is not needed is not imported: the agent waits for each call.
+_PLAIN = 1 << 20  # bytes up to which a file is read here
+_REFUSED = (0, 1, 128)  # a tool may name paths that git refuses
+
+
+def begin_call(
+    journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
+) -> None:
+    """Record the start of a call; a change at its paths until now is another's."""
+    reader, seen = PathReader(journal.repo), read_last_seen(journal.repo, journal.lines)
+    unchanged: dict[str, Any] = {}
+    for path in paths:
+        st = reader.stat(path)
+        if st and seen.is_unwritten(path, st.st_ctime_ns):
+            entry = reader.read_entry(path, write=False)
+            if seen.is_unmoved(path) or seen.get_entry(path) == entry:
+                unchanged[path] = entry
+    ignored = reader.list_ignored(paths)
+    present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
+    if reader.omitted:
+        from gitcp.record import looks
+
+        present |= looks.look_at_omitted(journal, reader.omitted, at)
+    if any(seen.get_entry(path) != entry for path, entry in present.items()):
+        from gitcp.record import looks
+
+        looks.record_entries(journal, seen, present, at, ignored)
+    line = credit.build_opening(state, call, "write", at)
+    line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
+    if len(paths) == 1 and (
+        oid := _find_promised_blob(reader, journal.repo.objects, call, paths[0])
+    ):
+        line["writes"] = {paths[0]: oid}
+    journal.append([line])
+
+
+def _find_promised_blob(reader: PathReader, objects: Objects, call: JournalLine, path: str) -> str:
+    """The blob that a path will have if the call does what its input says; '' if it does not say
+    enough.  It tells of the call's work if no end of it is heard."""
+    if not ("content" in call or call.get("edits")):
+        return ""
+    before = reader.contents.get(path, b"")
+
+    ends = credit.derive_contents(call, before, before)
+    return objects.hash_object("blob", ends[1]) if ends else ""
+
+
+def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> dict[str, Any]:
+    """The entries of the paths; blobs of ignored ones are not stored."""
+    return {path: reader.read_entry(path, write=path not in ignored) for path in paths}
+
+
+def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str], at: int) -> None:
+    """Record the end of a call; a change at its paths since its start is the session's."""
+    reader, seen = PathReader(journal.repo), read_last_seen(journal.repo, journal.lines)
+    writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
+    opening = credit.find_opening(journal.lines, writer[0], writer[2], "ignored")
+    ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
+    lines, entries = [], _read_entries(reader, paths, ignored)
+    if reader.omitted:
+        found_by = writer, credit.TOOL
+
+        from gitcp.record import looks
+
+        entries |= looks.look_at_omitted(journal, reader.omitted, at, found_by)
+    for path, after in entries.items():
+        before = seen.get_entry(path)
+        if before == after:
+            continue
+        edits = [credit.build_edit(path, before, after, writer, "tool", at)]
+        if path in ignored:
+            edits[0]["kept"] = False
+        elif len(paths) == 1 and credit.is_contested(journal.lines, path, writer):
+            from gitcp.record.journal import elsewhere
+
+            edits = elsewhere.build_edits(journal, seen, call, writer, path, after, at)
+        lines += edits
+    closing = {"close": writer[2], "session": writer[0], "at": at}
+    journal.append([*lines, closing] if opening else lines)
+
+
+class PathReader:
+    """Reads single paths of a worktree as git would store them.  A plain file is hashed here
+    without asking git; anything else is left to the snapshot.
+
+    contents: path -> bytes of the plain files that were read.  omitted: what a snapshot leaves out,
+    as in Scan.omitted."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self.contents: dict[str, bytes] = {}
+        self.omitted: list[dict[str, str]] = []
+        self.work = Worktree(repo)
+        self._filters = Filters(self.work, lambda path: None)
+        self._sparse = repo.config.get_flag("core.sparsecheckout")
+
+    def stat(self, path: str) -> os.stat_result | None:
+        """lstat() of a path; None without a file, or behind a symbolic link."""
+        try:
+            return self.work.look_at(path)
+        except OSError:
+            return None
+
+    def read_entry(self, path: str, write: bool) -> Version:
+        """The entry of a path; None without one.  write: whether to store its blob."""
+        st = self.stat(path)
+        if st is None:
+            return None
+        mode = self.work.choose_mode(st, None)
+        plain = stat.S_ISREG(st.st_mode) and mode in (FILE, EXECUTABLE) and st.st_size <= _PLAIN
+        converted = self._sparse or self._filters.name_conversion(path)
+        if not plain or converted or self.work.list_repositories(path):
+            from gitcp.record.snapshot import scan
+
+            read = scan.read_paths_and_omitted
+            entries, omitted = read(self._repo, [path], write=write)
+            self.omitted += omitted
+            return entries.get(path)
+        try:
+            with open(self.work.join_full(path), "rb") as f:
+                data = self.contents[path] = f.read()
+        except OSError:
+            return None
+        store = self._repo.objects.write if write else self._repo.objects.hash_object
+        return str(mode), store("blob", data)
+
+    def list_ignored(self, paths: list[str]) -> set[str]:
+        """The paths that git ignores; a tracked one is not ignored.
+
+        git reads the index only for paths that a pattern matches: it can be long.
+        """
+        untracked = self.work.drop_tracked(paths)
+        matched = self.work.list_ignored(untracked, "--no-index", ok=_REFUSED)
+        return self.work.list_ignored(sorted(matched), ok=_REFUSED)

@@ -1,0 +1,97 @@
+"""New files over a limit (gitcp.max-file-size, gitcp.max-untracked-size): who wrote them.
+
+No look reads their contents.  The journal has their sizes and times; the commit that takes one
+names its blob (doc/credit.md "Large files").
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.git import encode_name
+from gitcp.record.journal import credit
+from gitcp.record.session import stream_rules
+from gitcp.text import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from gitcp.git.objects import Objects
+    from gitcp.git.repo import Repo
+    from gitcp.record.journal import Journal, LastSeen
+    from gitcp.text.record_types import JournalLine, Version, Writer
+
+
+def record_sizes(
+    journal: Journal,
+    seen: LastSeen,
+    omitted: Iterable[Mapping[str, str]],
+    at: int,
+    find_writer: Callable[[str], tuple[Writer, str]],
+) -> dict[str, Version]:
+    """Record which files over a limit have changed, and which of those that were there are gone.
+
+    omitted: what a snapshot left out, as Scan.omitted.  find_writer: tells who wrote a path, and
+    how that is known.  Returns path -> the entry that was last seen, of those that had one.
+    """
+    known = credit.map_large(journal.lines)
+    lines: list[JournalLine] = []
+    present = {item["path"] for item in omitted if item["reason"] in stream_rules.LIMITS}
+    stamps = {path: _read_stamp(journal.repo, path) for path in sorted({*present, *known})}
+    for path, stamp in stamps.items():
+        if path in known and known[path][-1]["stamp"] == stamp:
+            continue
+        if not stamp:
+            lines.append({**known[path][-1], "stamp": [], "at": at})
+        elif path in present:
+            moved = [] if path in known else _find_moved(known, stamps, stamp)
+            lines += [{**line, "large": path, "stamp": stamp, "at": at} for line in moved]
+            if not moved:
+                who, how = find_writer(path)
+                name = list(who) if who[0] else who[1]
+                lines.append({"large": path, "stamp": stamp, "who": name, "how": how, "at": at})
+    # The person's files are of interest only beside an agent's work.
+    named = {*known, *(x["large"] for x in lines if x["who"] != "person")}
+    journal.append([line for line in lines if line["large"] in named])
+    return {path: entry for path in present if (entry := seen.get_entry(path))}
+
+
+def _find_moved(
+    known: Mapping[str, list[JournalLine]], stamps: Mapping[str, list[int]], stamp: list[int]
+) -> list[JournalLine]:
+    """What was seen of a large file that is gone, and has come elsewhere with this stamp."""
+    for path, seen in known.items():
+        if not stamps[path] and seen[-1]["stamp"][:2] == stamp[:2]:
+            return seen
+    return []
+
+
+def _read_stamp(repo: Repo, path: str) -> list[int]:
+    try:
+        st = os.lstat(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
+    except OSError:
+        return []
+    return [st.st_size, max(st.st_mtime_ns, 0), max(st.st_ctime_ns, 0)]
+
+
+def build_edits(
+    objects: Objects, seen: Collection[JournalLine], before: Version, after: Version, at: int
+) -> list[JournalLine]:
+    """The edits of a large file, whose blob is known now, by what was seen of it.
+
+    If several wrote it, each session among them has an edit, of a content that nobody has: so
+    nobody knows whose the lines are.
+    """
+    path = next(iter(seen))["large"]
+    how = {credit.get_author(line): line["how"] for line in seen}
+    if len({who[0] or who[1] for who in how}) == 1:
+        writers = [*how][-1:]
+    else:
+        writers = [who for who in how if who[0]] or [shapes.UNKNOWN]
+        before = "100644", objects.hash_object("blob", repr([x["stamp"] for x in seen]).encode())
+    edits = []
+    for who in writers:
+        edit = credit.build_edit(path, before, after, who, how.get(who, credit.BETWEEN), at)
+        edits.append({**edit, "kept": False})
+    return edits

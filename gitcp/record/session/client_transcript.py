@@ -1,0 +1,69 @@
+"""The transcript that a client itself keeps of a session: where it lies, and its content."""
+
+from __future__ import annotations
+
+import glob
+import os
+
+from gitcp.git import format_now
+from gitcp.git.files import read_bytes
+from gitcp.record.session import others
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.agents import Client
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import State
+
+
+def read_live(state: State) -> bytes:
+    """The client's own transcript, not redacted; b'' if there is none."""
+    path = state.get("transcript_path")
+    return (read_bytes(path) or b"") if isinstance(path, str) and os.path.isabs(path) else b""
+
+
+def find_home(agent: Client, cwd: str) -> str:
+    """The directory where a client looks for the conversations of cwd."""
+    return str(agent.locate_sessions(os.path.expanduser("~"), cwd))
+
+
+def find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
+    """The path where the client has the conversation, or would look for it."""
+    folder = find_home(agent, cwd)
+    pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}.jsonl")
+    listed = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
+    paths = [p for p in listed if _is_named(agent, os.path.basename(p), session_id)]
+    if paths:
+        return paths[-1]
+    if cwd == os.path.realpath(repo.worktree) and (known := find_conversation(repo, session_id)):
+        return known
+    return os.path.join(folder, agent.name_transcript(session_id, format_now()))
+
+
+def has_local(repo: Repo, agent: Client, session_id: str) -> bool:
+    """Whether the client has a conversation for this worktree."""
+    if agent.can_cut() and repo.top:
+        return os.path.exists(find_local(repo, agent, session_id, os.path.realpath(repo.top)))
+    return bool(find_conversation(repo, session_id))
+
+
+def _is_named(agent: Client, name: str, session_id: str) -> bool:
+    """Whether a file has the name that the client gives to a session with this whole id, at any
+    time."""
+    own, longer = (
+        os.path.basename(agent.name_transcript(one, format_now()))
+        for one in (session_id, f"{session_id}0")
+    )
+    size = len(own) - len(f"{session_id}.jsonl")  # of what is before the id: a word and the time
+    begin, expected = _replace_digits(name[:size]), _replace_digits(own[:size])
+    return own != longer and name[size:] == own[size:] and begin == expected
+
+
+def _replace_digits(text: str) -> str:
+    return "".join("0" if c.isdigit() else c for c in text)
+
+
+def find_conversation(repo: Repo, session_id: str) -> str:
+    """The path of a session's transcript by its state here; '' if there is no such file."""
+    path = (others.peek_state(repo, session_id) or {}).get("transcript_path")
+    return path if isinstance(path, str) and os.path.exists(path) else ""

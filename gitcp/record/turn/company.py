@@ -1,0 +1,129 @@
+"""The other sessions of this base and worktree: what a session's start and a prompt say of them."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.errors import Error
+from gitcp.git import files
+from gitcp.record.journal import edits
+from gitcp.record.session.others import read_here
+from gitcp.record.stream import find_live
+from gitcp.text import console, json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import Marker, State
+
+
+_OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
+
+
+def format_greeting(repo: Repo, session_id: str, head: str) -> str:
+    """One line, and a second if other sessions of this base and worktree have checkpoints."""
+    lines = ["gitcp: this conversation will be linked to your next commit."]
+    company = list_company(repo, session_id, head)
+    if company:
+        have = "conversation has" if len(company) == 1 else "conversations have"
+        lines.append(f"{len(company)} other {have} uncommitted work here; see 'gitcp status'.")
+    return "\n".join(lines)
+
+
+def list_company(repo: Repo, session_id: str, head: str) -> list[Marker]:
+    """The markers of other sessions of this base and worktree that have checkpoints.
+
+    The marker of a session whose stream a commit carried to this base may have an older base.
+    """
+    return [
+        m
+        for m in read_here(repo)
+        if m["session_id"] != session_id and m["count"] > 0
+        if m["base_commit"] == head or any(find_live(repo, head, s["id"]) for s in m["streams"])
+    ]
+
+
+def find_warning(repo: Repo, state: State, event: dict[str, Any], head: str) -> str | None:
+    """The warning at a prompt that other sessions have uncommitted work here, None for no warning.
+
+    It is enabled by wants_warning(), noted in the state, and shown once for each set of sessions.
+    """
+    if not wants_warning(repo):
+        return None
+    conflicting = list_company(repo, state["session_id"], head)
+    session_ids = sorted(m["session_id"] for m in conflicting)
+    last_warning = state.get("multisession_warned") or {}
+    # Two settings files may both call the hook for one prompt.
+    is_repeated = event.get("turn") and event["turn"] == last_warning.get("prompt")
+    if not session_ids or (session_ids == last_warning.get("sessions") and not is_repeated):
+        return None
+    state["multisession_warned"] = {"sessions": session_ids, "prompt": event.get("turn")}
+    return format_warning(repo, conflicting)
+
+
+def wants_warning(repo: Repo) -> bool:
+    """The value of gitcp.enable-multisession-warning; false, with a warning, if it is no boolean.
+
+    If it is not set, the old, inverted setting of this repository's configuration or of
+    .entire/settings.json is migrated to it.  The old one is removed from the configuration, but
+    the person's files stay as they are (doc/behaviour.md "Conflicts and warnings").
+    """
+    try:
+        if repo.config.get_all(f"gitcp.{_NEW}"):
+            return bool(repo.config.get_option(f"gitcp.{_NEW}"))
+        old = repo.config.get_option(f"gitcp.{_OLD}")
+        enabled = _read_settings(repo) if old is None else not old
+        if enabled is not None:
+            scope = ("config", "--local")
+            repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
+            repo.git.run(*scope, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
+    except Error as e:
+        console.warn(str(e))
+        return False
+    return bool(enabled)
+
+
+def _read_settings(repo: Repo) -> bool | None:
+    """The setting in .entire/settings.json, by the new name or the old; None without one."""
+    settings: dict[str, Any] = {}
+    for name in ("settings.json", "settings.local.json"):
+        try:
+            document = json.loads(files.peek(os.path.join(repo.worktree, ".entire", name)))
+        except ValueError:
+            continue
+        if isinstance(document, dict):
+            options = document.get("strategy_options")
+            settings |= {**(options if isinstance(options, dict) else {}), **document}
+    if isinstance(settings.get(_NEW), bool):
+        return bool(settings[_NEW])
+    return not settings[_OLD] if isinstance(settings.get(_OLD), bool) else None
+
+
+def format_warning(repo: Repo, sessions: list[Marker]) -> str:
+    """The text of the warning, three lines for each session."""
+    is_single = len(sessions) == 1
+    parts = [
+        "Warning: An existing session has uncommitted work on this branch.\n"
+        if is_single
+        else "Warning: Existing session(s) with uncommitted work:\n"
+    ]
+    for session in sessions:
+        streams = edits.list_open_streams(repo, session)
+        files = sorted({path for stream in streams for path in stream["files"]})
+        parts.append(f"Session ID: {session['session_id']}")
+        parts.append(f"Checkpoints: {session['count']} uncommitted")
+        if files:
+            parts.append(f"Files touched: {', '.join(files)}")
+        parts.append("")
+    parts += [
+        "Starting a new session will merge with the existing session.",
+        "- If files overlap: Continue on same shadow branch",
+        "- If no overlap: Reset shadow branch (old session data will be archived)",
+        "",
+        "Options:",
+        "1. Cancel and commit existing work first",
+        "2. Continue (merge sessions): submit the prompt again",
+    ]
+    return "\n".join(parts)

@@ -1,0 +1,203 @@
+"""A session in several repositories: what happens in others than its home happens there as well.
+
+The home is the repository in which the client was started, if there is one.  A file tool that
+writes into another registered repository, and a command that runs there or names it, begins a turn
+of the session there, with this call alone, and the turn's prompt once it has written there: the
+state has `guest` and no transcript, and settings and consent are that repository's
+(doc/behaviour.md "Events").
+
+~/.local/state/gitcp/visits/<session id> has a file for each repository, with its worktree's path.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import partial
+
+from gitcp.errors import Error, InputError
+from gitcp.git import append_trace, files
+from gitcp.git.repo import Repo
+from gitcp.record import journal, registered
+from gitcp.record import turn as store_turn
+from gitcp.record.journal import credit, elsewhere
+from gitcp.record.looks import calls
+from gitcp.record.session import others
+from gitcp.text import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gitcp.text.record_types import Record, State
+
+    Events = Iterator[tuple[Repo, Record]]
+
+_MOST = 16  # repositories that an event looks at
+_LASTING = 30 * 86400.0  # seconds after which the visits of a session that never ended are removed
+_PRIVATE = ("transcript_path", "agent_transcript_path", "elsewhere", "prompt", "background_tasks")
+_ENDS = {"turn-start": "turn-end", "turn-end": "turn-end", "session-end": "session-end"}
+
+
+def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
+    """What an event of a session is in other repositories than its home, each with its worktree.
+
+    home: None if the client was started in no repository with gitcp.  read_prompt: gives the
+    turn's prompt if there is no home."""
+    try:
+        session_id, name = shapes.check_session_id(event.get("session_id")), event["event"]
+    except InputError:
+        return
+    if home:
+        read_prompt = partial(_read_turn, home, session_id)
+    writes = (event.get("tool") or {}).get("kind") in ("write", "shell")
+    if name == "tool-start" and writes:
+        yield from _begin_call(event, home)
+    elif name == "tool-end" and writes:
+        yield from _end_call(event, home, read_prompt)
+    elif name in _ENDS:
+        for repo, state in _list_visited(session_id, home):
+            if state["phase"] == "active" or name == "session-end":
+                made = {**_make_event(event), "event": _ENDS[name]}
+                if name == "turn-end":
+                    made["prompt"] = read_prompt()
+                yield repo, made
+        if name == "session-end":
+            shutil.rmtree(_locate(session_id), ignore_errors=True)
+
+
+def _begin_call(event: Record, home: Repo | None) -> Events:
+    for found, paths in _find_others(event, home):
+        repo, state = _follow_home(found, event["session_id"])
+        known: State = state or {}
+        moves = (known.get("worktree_id") or "") != repo.worktree_id  # its worktree is gone
+        if moves or known.get("phase") != "active":
+            start = {**_make_event(event), "event": "turn-start"}
+            del start["tool"]
+            yield repo, start
+        note_visit(event["session_id"], repo, home)
+        yield repo, _make_event(event, paths)
+
+
+def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
+    """The call's end where it began; where it did not, what has changed is nobody's."""
+    session_id, call_id = event["session_id"], event["tool"].get("id", "")
+    found = {repo.common: (repo, paths) for repo, paths in _find_others(event, home)}
+    for repo, _ in _list_visited(session_id, home):
+        if credit.find_opening(journal.read_journal(repo), session_id, call_id):
+            made = _make_event(event, found.pop(repo.common, (repo, []))[1])
+            yield repo, {**made, "prompt": read_prompt()}
+    for repo, paths in found.values():
+        elsewhere.look_as_stranger(repo, paths)
+
+
+def take_prompt(repo: Repo, state: State, event: Record) -> bool:
+    """Take the turn's prompt from the end of a call or of the turn, if the turn has written here;
+    return whether it was."""
+    writer = state["session_id"], state.get("turn_id", "")
+    turn = state["turns"].get(writer[1])
+    if not turn or turn.get("prompt") or not event.get("prompt"):
+        return False
+    edits = credit.list_edits(journal.read_journal(repo))
+    if not any(credit.get_author(edit)[:2] == writer for edit in edits):
+        return False
+    store_turn.take_prompt(repo, state, event["prompt"])
+    return True
+
+
+def _make_event(event: Record, paths: Iterable[str] = ()) -> Record:
+    """An event as another repository gets it: without the conversation.  paths: those of its tool
+    that are there."""
+    made: Record = {key: value for key, value in event.items() if key not in _PRIVATE}
+    if "tool" in made:
+        made["tool"] = {**made["tool"], "input_paths": list(paths)}
+    return {**made, "guest": True}
+
+
+def _find_others(event: Record, home: Repo | None) -> list[tuple[Repo, list[str]]]:
+    """The other repositories that a call names, each with the paths that its tool writes there."""
+    named = event.get("elsewhere", ()) if home else _list_named(event)
+    found: dict[str, tuple[Repo, list[str]]] = {}
+    for path in dict.fromkeys(named):
+        root = journal.find_root_above(path)
+        repo = _find_registered(root) if root else None
+        if repo and not (home and repo.common == home.common):
+            _, paths = found.setdefault(repo.common, (repo, []))
+            paths += [path] if os.path.basename(path) != ".git" else []
+    return list(found.values())[:_MOST]
+
+
+def _list_named(event: Record) -> list[str]:
+    """The paths that a call names whose session has no home."""
+    folder = event.get("cwd") or os.getcwd()
+    if event["tool"]["kind"] == "write":
+        return [os.path.join(folder, path) for path in event["tool"].get("input_paths", ())]
+    root = journal.find_root_above(os.path.join(folder, ".git"))
+    return calls.list_other_roots(os.path.dirname(root) if root else folder, event)
+
+
+def _find_registered(root: str) -> Repo | None:
+    """The repository of a worktree if the person registered it and gitcp is at work there."""
+    try:
+        repo = Repo.find_at(root) if registered.is_registered(root) else None
+    except Error as e:
+        append_trace("visits", f"{root}: {e}")
+        return None
+    is_on = repo and repo.top and os.path.isdir(repo.join_shared())
+    return repo if repo and is_on and not os.path.exists(repo.join_shared("off")) else None
+
+
+def _follow_home(repo: Repo, session_id: str) -> tuple[Repo, State | None]:
+    """(the worktree of a repository in which a session is, its state there)."""
+    state = others.peek_state(repo, session_id)
+    path = state.get("worktree_path") if state else None
+    there = _find_registered(path) if path and path != repo.worktree else None
+    return (there if there and there.common == repo.common else repo), state
+
+
+def _read_turn(home: Repo, session_id: str) -> str:
+    """The prompt of a session's turn at its home."""
+    state = others.peek_state(home, session_id)
+    turn = (state or {}).get("turns", {}).get((state or {}).get("turn_id", ""))
+    return str(turn["prompt"]) if turn else ""
+
+
+def _locate(*parts: str) -> str:
+    return files.locate_state("visits", *parts)
+
+
+def note_visit(session_id: str, repo: Repo, home: Repo | None = None) -> None:
+    """Note that a session is in a repository other than its home."""
+    folder = _locate(session_id)
+    if not os.path.isdir(folder):
+        _remove_old()
+    os.makedirs(folder, 0o700, exist_ok=True)
+    for each in filter(None, (home, repo)):
+        key = shapes.start_sha256(os.fsencode(each.common)).hexdigest()[:32]
+        path, place = os.path.join(folder, key), os.fsencode(each.worktree)
+        if files.peek(path) != place:
+            files.replace_file(path, place, 0o600, durable=False)
+
+
+def _remove_old() -> None:
+    for name in files.list_names(_locate()):
+        if files.is_older(_locate(name), _LASTING):
+            shutil.rmtree(_locate(name), ignore_errors=True)
+
+
+def list_worktrees(session_id: str) -> list[str]:
+    """The worktrees of the repositories in which a session is, if these are several."""
+    names = files.list_names(_locate(session_id))
+    return sorted(os.fsdecode(files.peek(_locate(session_id, name))) for name in names)
+
+
+def _list_visited(session_id: str, home: Repo | None) -> list[tuple[Repo, State]]:
+    """The other repositories in which a session is, with its state there."""
+    found: dict[str, tuple[Repo, State]] = {}
+    for path in list_worktrees(session_id)[: _MOST + 1]:
+        repo = _find_registered(path)
+        if repo and not (home and repo.common == home.common):
+            repo, state = _follow_home(repo, session_id)
+            if state and state.get("phase"):
+                found[repo.common] = repo, state
+    return list(found.values())

@@ -1,0 +1,37 @@
+"""Conversations of clients that no hook heard of: whether it is time to look for them.
+
+<common>/gitcp/folders lists where clients keep the conversations of this repository, with the time
+of each folder at the last look: a line is `<ns> <path>`, and 0 is the time of what was not there.
+git's hook in sh compares the times of these folders with that of the list itself.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.git import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.git.repo import Repo
+
+LIST = "folders"
+FLAG = "unheard"  # the file that is there while some conversation was not recorded
+
+
+def is_look_due(repo: Repo) -> bool:
+    """Whether a client's folder has changed since the last look, or there was none."""
+    lines = files.read_cache(repo.join_shared(LIST)).decode("utf-8", "surrogateescape")
+    for line in lines.splitlines():
+        time, _, path = line.partition(" ")
+        if str(read_time(path)) != time:
+            return True
+    return not lines
+
+
+def read_time(path: str) -> int:
+    """When a file or a folder changed last, in ns since 1970; 0 without one."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,449 @@
+"""Checks of what enable installed: hooks, programs and settings, as they are on disk now."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from shutil import which
+
+from gitcp.agents import get_client, list_names
+from gitcp.errors import InputError
+from gitcp.git import decode_name, files, hook_warnings
+from gitcp.git.files import Damaged
+from gitcp.git.objects import object_lists
+from gitcp.record.session import is_home
+from gitcp.setup import adapters, configured_hooks, git_hooks, hook_texts, install, lfs, takeover
+from gitcp.setup.care import switches
+from gitcp.setup.care.case import Row
+from gitcp.setup.care.findings import WARNING, make_finding
+from gitcp.setup.clients import enabling, own_files, settings
+from gitcp.setup.install import find_main_worktree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gitcp.agents import Client
+    from gitcp.git.repo import Repo
+    from gitcp.setup.care.case import Case, Check, Checks
+    from gitcp.text.record_types import Finding
+
+WEEK = 7 * 86400
+_PAGE = 4096  # bytes, the least that a disk gives
+ENABLED, DISABLED, ABSENT = "enabled", "disabled", "not set up"
+_LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
+ENABLE = "enable"  # the fix of an installation
+
+
+def read_state(repo: Repo) -> str:
+    """Whether gitcp records here: ENABLED, DISABLED or ABSENT."""
+    if os.path.exists(repo.join_shared("off")):
+        return DISABLED
+    try:
+        return (
+            ENABLED if takeover.load_manifest(repo).entries or _has_persons_hooks(repo) else ABSENT
+        )
+    except Damaged:
+        return ENABLED  # look_at_record() reports the damage
+
+
+def _has_persons_hooks(repo: Repo) -> bool:
+    """Whether git's hooks here are those that `enable --global` wrote: in the person's
+    configuration, or in the template."""
+    if configured_hooks.is_of_person(repo):
+        return True
+    entries = takeover.load_person().entries
+    if not any(entry["kind"] == "hook" for entry in entries):
+        return False
+    return not git_hooks.list_missing(repo, git_hooks.find_folder(repo))
+
+
+def list_enabled(repo: Repo) -> list[str]:
+    """The agents whose entries enable wrote, here or for all of the person's repositories."""
+    entries = [entry for record in takeover.load_all(repo)[0] for entry in record.entries]
+    return sorted({entry["agent"] for entry in entries if entry.get("agent")})
+
+
+def look_at_record(case: Case) -> Iterator[Finding]:
+    """Check the record of what enable wrote, and look for hooks that are not in it."""
+    repo = case.repo
+    folder, remedy = repo.join_shared(), "gitcp enable"
+    for path in install.find_no_directories(repo):
+        reason = f"'{path}' is not a directory, so nothing is recorded"
+        yield make_finding("manifest", path, reason, remedy=remedy)
+    if not os.path.isdir(folder) and os.path.lexists(folder):
+        return
+    for e in takeover.load_all(repo)[1]:
+        yield make_finding("manifest", e.path, str(e), remedy=remedy)
+    if read_state(repo) != ABSENT:
+        return
+    if len(git_hooks.list_missing(repo, git_hooks.find_folder(repo))) < len(hook_texts.HOOKS):
+        reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
+        yield make_finding("manifest", folder, reason, remedy=remedy)
+    elif names := list_enabled(repo):
+        who = ", ".join(names)
+        reason = f"{who} is recorded by your own settings, and git has no hooks of gitcp here"
+        yield make_finding(
+            "own-settings", folder, f"{reason}: commits are linked late", remedy=remedy
+        )
+
+
+def make_check(find: Callable[[Repo], Iterable[Finding]]) -> Check:
+    """A check that is made only where gitcp records."""
+    return lambda case: iter(find(case.repo) if read_state(case.repo) == ENABLED else ())
+
+
+def find_no_room(repo: Repo) -> Iterator[Finding]:
+    """Check that gitcp can write its files here, by a page that is removed again."""
+    folder = repo.join_shared("tmp")
+    try:
+        repo.make_folder(folder)
+        with tempfile.TemporaryFile(dir=folder) as f:
+            f.write(bytes(_PAGE))
+    except OSError as e:
+        remedy = "make room" if e.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
+        reason = f"nothing can be written to '{folder}', so nothing is recorded: {e.strerror}"
+        yield make_finding("no-room", folder, reason, remedy=remedy)
+
+
+def find_in_hooks(repo: Repo) -> Iterator[Finding]:
+    """Check git's hooks in the directory that git uses, and the programs that they start; nothing
+    if git does not see the worktree."""
+    if not repo.has_git:
+        return
+    where = git_hooks.find_folder(repo)
+    if where in install.find_no_directories(repo):
+        return  # look_at_record() reports it
+    missing = git_hooks.list_missing(repo, where)
+    if missing and os.path.lexists(where) and not os.path.isdir(where):
+        reason = f"git runs no hooks here: '{where}' is not a directory"
+        yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
+        return
+    hooks = {hook: git_hooks.read_texts(repo, where, hook) for hook in hook_texts.HOOKS}
+    if missing:
+        tools = {hook_texts.find_tool(hooks[hook][""]) for hook in missing} - {""}
+        who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
+        do_not = "does not" if len(missing) == 1 else "do not"
+        reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
+        inside = any(
+            object_lists.is_inside(where, home) for home in (repo.common, repo.top) if home
+        )
+        remedy = "gitcp enable" if inside else "gitcp enable --force"
+        yield make_finding("git-hook", where, reason, remedy=remedy)
+    if any(hook_texts.is_entire_hook(texts[""]) for texts in hooks.values()):
+        reason = "Entire's hooks are back: two programs record the same work"
+        yield make_finding("entire", where, reason, remedy="gitcp enable")
+    for path in git_hooks.list_forgotten([where]):
+        remedy = "call it from there, or remove it"
+        yield make_finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
+    scripts = [text for texts in hooks.values() for text in texts.values()]
+    scripts += configured_hooks.read_commands(repo.config).values()
+    programs = {hook_texts.parse_program(text) for text in scripts}
+    for program in sorted(program for program in programs if program):
+        yield from find_in_program(where, program, "git's hooks start")
+
+
+def find_on_branches(repo: Repo) -> Iterator[Finding]:
+    """Check the hooks of other branches than this one, for which git's configuration names another
+    directory."""
+    if not repo.has_git:
+        return
+    for branches, folder in git_hooks.list_on_branches(repo):
+        if missing := git_hooks.list_missing(repo, folder):
+            reason = f"on {branches} git runs '{folder}', where {', '.join(missing)} call no gitcp"
+            remedy = "run 'gitcp enable' there, too"
+            yield make_finding("git-hook", folder, reason, remedy=remedy)
+
+
+def find_in_lfs(repo: Repo) -> Iterator[Finding]:
+    """Report what keeps Git LFS from sending its objects."""
+    if repo.has_git and repo.top:
+        reason, remedy = lfs.find_missing(repo)
+        if reason:
+            yield make_finding("lfs", repo.common, reason, remedy=remedy)
+
+
+def find_old_hooks(repo: Repo) -> Iterator[Finding]:
+    """Report hooks that an older gitcp wrote; upgrading gitcp does not change them."""
+    if not repo.has_git:
+        return
+    where, records = git_hooks.find_folder(repo), takeover.load_all(repo)[0]
+    old = [
+        hook
+        for hook in hook_texts.WRITTEN
+        if any(
+            git_hooks.is_former(hook, text, records)
+            for text in git_hooks.read_texts(repo, where, hook).values()
+        )
+    ]
+    if old:
+        verb = "was" if len(old) == 1 else "were"
+        reason = f"{', '.join(old)} in '{where}' {verb} written by an older gitcp"
+        yield make_finding("old-hook", where, reason, remedy="gitcp enable")
+    for hook, command in configured_hooks.read_commands(repo.config).items():
+        program = hook_texts.parse_program(command)
+        if program and command != hook_texts.build_command(hook, *program):
+            reason = f"hook.{hook_texts.CONFIGURED}{hook} was written by an older gitcp"
+            yield make_finding("old-hook", hook, reason, remedy="gitcp enable")
+
+
+def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[Finding]:
+    """The findings on a program: an interpreter and the file that it runs."""
+    py, entry = program
+    gone = [path for path in (py, entry) if not os.path.exists(path)]
+    if gone:
+        other = which("gitcp-hook")
+        instead = f"; '{other}' stands in for it, more slowly" if other else ""
+        reason = f"{who} '{gone[0]}', which is gone{instead}"
+        yield make_finding("program", subject, reason, remedy="gitcp enable")
+    elif hook_texts.is_upgraded(os.path.realpath(py), entry):
+        reason = f"{who} '{py}', which is not the Python that gitcp was installed for"
+        yield make_finding("program", subject, reason, remedy="install gitcp again")
+    elif not _can_run(py):
+        reason = f"{who} '{py}', which cannot run"
+        yield make_finding("program", subject, reason, remedy="install gitcp again")
+
+
+def _can_run(py: str) -> bool:
+    """Whether an interpreter runs."""
+    if py == sys.executable:
+        return True
+    argv = [py, "-I", "-S", "-c", ""]
+    try:
+        return subprocess.call(argv, stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        return False
+
+
+def find_failures(repo: Repo) -> Iterator[Finding]:
+    """Report each hook that failed in the last week and has not succeeded since."""
+    since = time.time() - WEEK
+    messages: dict[str, list[str]] = {}
+    for seconds, message in hook_warnings.list_warnings(repo):
+        if seconds > since:
+            hook = message.partition(": ")[0]
+            messages.setdefault(hook if len(hook.split()) < 3 else "", []).append(message)
+    for hook, failures in messages.items():
+        count = f"{len(failures)} times" if len(failures) > 1 else "once"
+        last = failures[-1].removeprefix(hook + ": ")
+        reason = f"{hook or 'a hook'} failed {count} this week, at last: {last}"
+        remedy = "this is shown until the hook succeeds"
+        if all(_LATE.search(message) for message in failures):
+            remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
+        yield make_finding("warning", repo.common, reason, remedy=remedy)
+
+
+def enable_again(case: Case, item: Finding) -> str:
+    """Install again for the enabled agents; damaged files are moved aside."""
+    done = install.install(case.repo, install.Options(agents=list_enabled(case.repo))).done
+    return "; ".join(["enabled again", *done])
+
+
+_MENDED = (ENABLE, enable_again)
+ENTIRE = Row("entire", WARNING, "Entire records the same work too", *_MENDED)
+PROGRAM = Row("program", WARNING, "what hooks start is gone or cannot run", *_MENDED)
+CHECKS: Checks = {
+    look_at_record: (
+        Row("manifest", WARNING, "the record of what enable wrote is damaged or gone", *_MENDED),
+        Row("own-settings", WARNING,
+            "the person's own settings record an agent in a repository that is not enabled",
+            *_MENDED),
+    ),
+    make_check(adapters.list_findings): (
+        Row("config", WARNING, "a setting has a value that it cannot have"),
+    ),
+    make_check(find_in_hooks): (
+        Row("git-hook", WARNING, "git does not run a hook of gitcp", *_MENDED),
+        Row("kept-hook", WARNING, "a hook that was moved aside is not called any more"),
+        ENTIRE,
+        PROGRAM,
+    ),
+    make_check(find_on_branches): (
+        Row("git-hook", WARNING, "git does not run a hook of gitcp on some branches"),
+    ),
+    make_check(find_in_lfs): (
+        Row("lfs", WARNING, "a push sends no object of Git LFS"),
+    ),
+}  # fmt: skip
+ROOM: Checks = {
+    make_check(find_no_room): (Row("no-room", WARNING, "gitcp cannot write its files"),)
+}
+FAILURES: Checks = {
+    make_check(find_failures): (
+        Row("warning", WARNING, "a hook failed and has not succeeded since"),
+    )
+}
+OLD: Checks = {
+    make_check(find_old_hooks): (Row("old-hook", WARNING, "an older gitcp wrote a hook", *_MENDED),)
+}
+
+
+def look_at_clients(case: Case) -> Iterator[Finding]:
+    """Check the hooks of each enabled agent where its client looks in this worktree.  Nothing is
+    checked where no agent works, in a bare repository, and when the record of `enable` is damaged:
+    look_at_record() reports that."""
+    repo = case.repo
+    if repo.top is None or read_state(repo) != ENABLED or any(look_at_record(case)):
+        return
+    names = list_enabled(repo)
+    if not names:
+        why = "no agent is recorded: none has hooks of gitcp"
+        yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
+    here = [state for state in case.states if is_home(repo, state)]
+    called = {str(state.get("agent_type")) for state in here}
+    for name in [name for name in names if name in list_names()]:  # adapters check their own
+        client = get_client(name)
+        texts = {} if client.FORM in own_files.FORMS else _read_settings(repo, client)
+        if client.FORM in own_files.FORMS:
+            yield from _find_in_own_files(repo, client)
+        else:
+            yield from _find_in_settings(client, texts)
+            yield from switches.find_switches(client, repo.worktree, texts)
+        yield from _find_entires(repo, client, texts)
+        if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
+            yield from _find_subdirectory(repo, client)
+        if not os.path.exists(repo.join_own("heard", name)) and client.AGENT_TYPE not in called:
+            yield _describe_silence(repo, client)
+    if not repo.worktree_id:
+        yield from _find_bare_worktrees(repo)
+
+
+def _describe_silence(repo: Repo, client: Client) -> Finding:
+    """The finding that a client has not run its hooks in this worktree."""
+    version = enabling.find_version(client.PROGRAM)
+    who = f"{client.NAME} ({version})" if version else client.NAME
+    where = " in this worktree" if install.list_other_worktrees(repo) else ""
+    hint = "start it here once"
+    if client.TRUST_NOTE:
+        hint = f"start it here; it {client.TRUST_NOTE}"
+    reason = f"the hooks of {who} have not run{where} yet"
+    return make_finding("silent-agent", client.NAME, reason, remedy=hint)
+
+
+def _find_bare_worktrees(repo: Repo) -> Iterator[Finding]:
+    """Report other worktrees that lack what enable wrote here for some client, as those do that
+    were made without git's hooks."""
+    names = install.list_local_agents(takeover.load_manifest(repo))
+    home = os.path.expanduser("~")
+    for top in install.list_other_worktrees(repo):
+        lacking = []
+        for client in map(get_client, names):
+            paths = client.list_settings_paths(home, top).values()
+            texts = [files.peek(path) for path in paths]
+            if not any(
+                b"gitcp" in text or os.path.isdir(path)
+                for path, text in zip(paths, texts, strict=True)
+            ):
+                lacking.append(client.NAME)
+        if lacking:
+            reason = f"'{top}' has no hooks of {', '.join(lacking)}"
+            yield make_finding("worktree", top, reason, remedy="gitcp enable")
+
+
+def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
+    """Check the hook files of a client that has no settings for hooks, in its first scope with
+    any."""
+    name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
+    absent: list[str] = []
+    for path in dict.fromkeys(paths.values()):
+        built = own_files.build_files(client, path, None)
+        texts = {file: files.read_bytes(file) or b"" for file in built}
+        absent = [file for file, data in texts.items() if not own_files.has_our_call(data)]
+        if len(absent) < len(built):
+            break
+    foreign = [file for file in absent if texts[file]]
+    for file in foreign:
+        reason = f"{name} is recorded in part: '{file}' is yours"
+        yield make_finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
+    if missing := [file for file in absent if file not in foreign]:
+        reason = f"{name} is recorded in part: '{missing[0]}' is gone"
+        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+
+
+def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
+    """Report a client that reads the settings of the current directory, not those of the top."""
+    path = client.list_settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
+    if client.NAME.encode() not in (files.read_bytes(path) or b""):
+        reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
+        what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
+        yield make_finding("subdirectory", os.getcwd(), reason, remedy=what)
+
+
+def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
+    """path -> text of each settings file that a client reads in this worktree."""
+    home = os.path.expanduser("~")
+    paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
+    read = list(paths.values())
+    if "local" in paths:
+        main = find_main_worktree(repo).worktree
+        read.append(client.list_settings_paths(home, main)["local"])
+    return {path: decode_name(files.peek(path)) for path in read}
+
+
+def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+    name, form = client.NAME, client.FORM
+    events: set[str] = set()
+    programs: set[tuple[str, ...]] = set()
+    mine = settings.make_own_test(name)
+    for path, content in texts.items():
+        try:
+            parsed = settings.parse(content or "{}", form)
+            commands = settings.list_commands(parsed, form)
+        except (InputError, ValueError) as e:
+            reason = f"{name} cannot read its settings '{path}': {e}"
+            yield make_finding("settings", path, reason, remedy="edit it")
+            return
+        for event, command in commands:
+            if mine(command):
+                events.add(event)
+                programs.add(tuple(settings.parse_programs(command)))
+    absent = [event for event, *_ in client.list_hooks() if event not in events]
+    if absent:
+        which = f"runs no hook at {', '.join(absent)}" if events else "is not recorded"
+        reason = f"{name} {which} in this worktree: its settings have no such hooks"
+        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+    for program in sorted(program for program in programs if program):
+        yield from find_in_program(name, program, f"the hooks of {name} start")
+
+
+def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+    """Report files with hooks of Entire's that do something here: the client's settings, and the
+    file that is Entire's own.  enable clears settings that are not tracked, and switches off the
+    rest."""
+    entires = os.path.join(repo.worktree, client.ENTIRES)
+    paths = [path for path, text in texts.items() if _has_entires(client, text)]
+    for path in [*paths, *([entires] if client.ENTIRES and os.path.isfile(entires) else [])]:
+        stays = path == entires or bool(object_lists.list_tracked(repo, [path]))
+        writes, notes = takeover.plan_switch(repo) if stays else ([], [])
+        if writes or notes or not stays:
+            remedy = "entire disable" if notes else f"gitcp enable --agent {client.NAME}"
+            reason = f"Entire's hooks in '{path}' record the same work"
+            yield make_finding("entire", path, reason, remedy=remedy)
+
+
+def _has_entires(client: Client, text: str) -> bool:
+    try:
+        commands = settings.list_commands(settings.parse(text or "{}", client.FORM), client.FORM)
+    except (InputError, ValueError):
+        return False  # _find_in_settings() reports it
+    return any(settings.is_entires_command(command) for _, command in commands)
+
+
+CLIENT_CHECKS: Checks = {
+    look_at_clients: (
+        Row("agent-hook", WARNING, "an agent is not recorded, or in part", *_MENDED),
+        Row("settings", WARNING, "settings of an agent cannot be read"),
+        Row("no-hooks", WARNING, "an agent is told to run no hooks"),
+        Row("own-hook", WARNING, "a hook of the person is where an agent looks for gitcp's"),
+        Row("subdirectory", WARNING, "an agent does not read its settings from here"),
+        Row("silent-agent", WARNING, "the hooks of an agent have not run here yet"),
+        Row("worktree", WARNING, "a worktree has no hooks of an agent", *_MENDED),
+        ENTIRE,
+        PROGRAM,
+    ),
+}

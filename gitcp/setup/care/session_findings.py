@@ -1,0 +1,338 @@
+"""Checks of sessions: their states, refs and markers, without which commits do not see their
+work; git's locks and lost links; and their mends."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import link as store_relink
+from gitcp.checkpoints import notes, transcripts, writing
+from gitcp.errors import Error, InputError
+from gitcp.git import format_now, refs
+from gitcp.git.files import exclusive
+from gitcp.lines import carried
+from gitcp.link import condense, relink, unhooked
+from gitcp.record import journal, session
+from gitcp.record.journal import edits
+from gitcp.record.match import sources
+from gitcp.record.session import make_id, others, process
+from gitcp.record.stream import ARCHIVE, archive_stream, peek_tip
+from gitcp.record.turn import sessions
+from gitcp.record.unheard import unrecorded
+from gitcp.setup.care import repair
+from gitcp.setup.care.findings import make_finding
+from gitcp.text import shapes
+from gitcp.text.spans import abbreviate, count_noun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.checkpoints.writing import SessionData
+    from gitcp.git.repo import Repo
+    from gitcp.record import Context
+    from gitcp.setup.care.case import Case, Survey
+    from gitcp.text.record_types import Finding, State, Stream, Tip
+
+
+def look_at_states(case: Case) -> Iterator[Finding]:
+    """Check every state, its streams and its marker; then all streams."""
+    survey = case.survey
+    states, markers = survey.states, survey.markers  # both now: sessions go on meanwhile
+    for state in states:
+        if state.get("unreadable") == sessions.ANOTHERS:
+            continue
+        if fault := state.get("unreadable") or _find_fault(state["session_id"]):
+            yield make_finding("bad-state", state["session_id"], fault)
+            continue
+        yield from _check_streams(survey, state)
+        if tip := find_newer(survey, state):
+            reason = f"the copy on '{tip['ref']}' is newer"
+            yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
+        else:  # the repair writes the marker, too
+            yield from _check_marker(survey, state)
+    names = {state["session_id"] for state in states}
+    for name in markers:
+        if name not in names:
+            yield make_finding("lost-state", name, "it has a marker and no state")
+    yield from _check_tips(survey)
+
+
+def look_at_unrecorded(case: Case) -> Iterator[Finding]:
+    """Compare the conversations that clients keep of this repository with what was recorded."""
+    if found := unrecorded.look(case.repo).list_unrecorded():
+        ids = [one.session for one in found]
+        reason, remedy = unrecorded.describe(found), "gitcp import"
+        yield make_finding("unrecorded", case.repo.common, reason, remedy=remedy, sessions=ids)
+
+
+def look_at_journal(case: Case) -> Iterator[Finding]:
+    """Check the journal of each worktree, whose readers skip lines that they cannot read."""
+    for path in (os.path.join(top, journal.NAME) for top in case.repo.list_folders()):
+        if count := repair.count_unreadable_lines(path):
+            what = f"{count} of its lines cannot be read" if count > 0 else "it is not a text file"
+            yield make_finding("bad-journal", path, what)
+
+
+def _find_fault(session_id: str) -> str:
+    try:
+        shapes.check_session_id(session_id)
+    except InputError as e:
+        return str(e)
+    return ""
+
+
+def _check_streams(survey: Survey, state: State) -> Iterator[Finding]:
+    """Report streams that no ref has.  It is a note while all their contents exist, as after a
+    person deleted the branch."""
+    for stream in survey.list_lost(state):
+        count = count_noun(len(stream["files"]), "file")
+        reason = f"names stream '{stream['id']}' of {count}, which no ref has"
+        oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
+        complete = all(survey.repo.objects.read(oid) for oid in oids)
+        yield make_finding("lost-stream", state["session_id"], reason, complete)
+
+
+def find_newer(survey: Survey, state: State) -> Tip | None:
+    """The stream of a session that has a newer copy of its state, None if there is none.
+
+    A process that is killed after it wrote the ref and before it wrote the state leaves one.
+    Archives and streams of other bases are left out: they may have a copy of an earlier session
+    with this id.
+    """
+    names_of_refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
+    names = set(map(shapes.parse_stream_name, names_of_refs))
+    for tip in survey.tips:
+        is_of_session = tip["base"] == state.get("base_commit")
+        is_of_session = is_of_session or shapes.parse_stream_name(tip["ref"]) in names
+        if tip["ref"].startswith(ARCHIVE) or not is_of_session:
+            continue
+        copy = survey.read_copy(tip, state["session_id"])
+        same = copy is not None and copy.get("started_at") == state.get("started_at")
+        if copy and same and copy.get("revision", 0) > state.get("revision", 0):
+            return tip
+    return None
+
+
+def _check_marker(survey: Survey, state: State) -> Iterator[Finding]:
+    name = state["session_id"]
+    if name in survey.markers:
+        if not session.is_unsettled(state):
+            yield make_finding("bad-marker", name, "it has a marker and no open work")
+        elif survey.markers[name] != session.build_marker(state):
+            yield make_finding("bad-marker", name, "its marker differs from its state")
+    elif session.is_unsettled(state):
+        yield make_finding("no-marker", name, "it has open work and no marker")
+
+
+def _check_tips(survey: Survey) -> Iterator[Finding]:
+    for tip in survey.tips:
+        if tip["ref"].startswith(ARCHIVE):
+            continue  # an archive outlives its session, until it expires
+        if survey.is_orphaned(tip) and not survey.is_settled(tip):
+            last = f"session '{tip['session_id']}' wrote it last"
+            reason = f"no state names it; {last}, and may have nothing else"
+            yield make_finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
+    for ref in survey.strangers:
+        yield make_finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")
+
+
+# Checks of sessions, git's locks and lost links, and their mends.
+STUCK = 3600  # seconds without an event after which a turn with an unknown process counts as left
+_LOCKS = ("packed-refs.lock", "config.lock", "shallow.lock")
+_OWN_LOCKS = ("HEAD.lock", "index.lock")
+_LOCK_AGE = 60  # seconds: git holds none so long, unless it waits for a person
+
+
+def look_at_processes(case: Case) -> Iterator[Finding]:
+    """Check whether gitcp can see processes."""
+    if not session.can_see_processes():
+        reason = "no process can be seen here: a session counts as left after an hour of silence"
+        remedy = "let gitcp read /proc or run ps"
+        yield make_finding("unseen-processes", "ps", reason, remedy=remedy)
+
+
+def look_at_sessions(case: Case) -> Iterator[Finding]:
+    """Report turns whose agent is gone, and transcripts that are incomplete or unreadable."""
+    for state in case.states:
+        if not state.get("unreadable"):
+            yield from _check_session(case.repo, state)
+
+
+def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
+    name = state["session_id"]
+    if why := transcripts.explain_unreadable(repo, state.get("transcript_path")):
+        reason = f"the transcript of session '{name}' is not stored any more: {why}"
+        yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
+    active = state.get("phase") == "active"
+    here = (state.get("worktree_id") or "") == repo.worktree_id
+    if active and (why := _explain_left(state)):
+        remedy = "end it" if here else f"run this in '{state.get('worktree_path')}'"
+        finding = make_finding("dead-session", name, f"session '{name}' is {why}", remedy=remedy)
+        yield finding if here else {**finding, "fix": ""}
+    elif not active and state.get("turn_checkpoint_ids"):
+        count = count_noun(len(state["turn_checkpoint_ids"]), "checkpoint")
+        reason = f"session '{name}' has an incomplete transcript in {count}"
+        finding = make_finding("provisional", name, reason, remedy="complete it")
+        yield finding if here else {**finding, "fix": ""}
+
+
+def _explain_left(state: State) -> str:
+    """The reason why a turn will not end; '' if its agent runs, or may run."""
+    agent = state.get("agent_process")
+    if process.is_alive(agent):
+        return ""
+    if session.is_gone(agent):
+        return "in a turn, and its agent is gone"
+    last_event = sessions.parse_time(state.get("last_interaction_time"))
+    return "in a turn without an event for an hour" if last_event < time.time() - STUCK else ""
+
+
+def look_at_locks(case: Case) -> Iterator[Finding]:
+    """Report git's own locks that were left behind; gitcp never removes them."""
+    repo = case.repo
+    paths = [os.path.join(repo.common, name) for name in _LOCKS]
+    paths += [os.path.join(repo.git_dir, name) for name in _OWN_LOCKS]
+    for path in paths:
+        try:
+            is_stale = time.time() - os.stat(path).st_mtime > _LOCK_AGE
+        except FileNotFoundError:
+            continue
+        if is_stale:
+            reason = f"'{path}' was left behind, and git writes nothing until it is removed"
+            yield make_finding("git-lock", path, reason, remedy="remove it if no git runs")
+
+
+def look_at_links(case: Case) -> Iterator[Finding]:
+    """Report commits that lost their link and can be linked again."""
+    dry_case = sources.MatchCase(case.repo, dry_run=True)
+    for link in relink.reconcile(dry_case, sources.LOST):
+        commit, checkpoint = link["commit"], link["checkpoint_id"]
+        reason = f"commit {abbreviate(commit)} lost its checkpoint {checkpoint}"
+        remedy = "link it by a note"
+        yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
+    states = [state for state in case.states if not state.get("unreadable")]
+    missing = (unhooked.list_missing(case.repo, states, among) for among in ("", None))
+    new = (oid for links in missing for oid, name, _ in links if name == unhooked.NEW)
+    for commit in dict.fromkeys(new):
+        reason = f"no hook saw commit {abbreviate(commit)} being made, which has a session's work"
+        yield make_finding("lost-link", commit, reason, remedy="link it by a note")
+
+
+def link_commit(case: Case, item: Finding) -> str:
+    """Link a commit by a note to the checkpoint that it lost, or that it has not got yet."""
+    if not item.get("checkpoint_id"):
+        with case.ctx as ctx:
+            linked = [
+                *unhooked.link_range(ctx, "", dry_run=False),
+                *relink.link_left_behind(ctx),
+            ]
+            return "linked" if linked else ""
+    notes.add_link(case.repo, item["subject"], item["checkpoint_id"])
+    carried.follow_lines(case.repo, [item["subject"]])
+    return "linked"
+
+
+def end_session(case: Case, item: Finding) -> str:
+    """End a session whose agent is gone."""
+    with case.ctx as ctx:
+        store_relink.end_session(ctx, item["subject"])
+    return "ended; its work stays on its stream"
+
+
+def end_and_store(case: Case, item: Finding) -> str:
+    """End a session, and store its transcript as a checkpoint."""
+    end_session(case, item)
+    with case.ctx as ctx:
+        checkpoint_id = _store_session(ctx, item["subject"])
+    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
+
+
+def end_and_discard(case: Case, item: Finding) -> str:
+    """End a session, and discard its work that no commit has."""
+    end_session(case, item)
+    with case.ctx as ctx:
+        _discard_work(ctx, item["subject"])
+    return "ended; its work is archived, the files stay as they are"
+
+
+def complete_transcripts(case: Case, item: Finding) -> str:
+    """Store the transcript as it is now in the checkpoints of a session's last turn."""
+    with case.ctx as ctx:
+        state = _read_state(ctx, item["subject"])
+        condense.finalize(ctx.repo, state)
+        ctx.keep(state)
+    return "completed as far as its transcript goes"
+
+
+def _store_session(ctx: Context, session_id: str) -> str:
+    """Store a session's transcript on v1 as a checkpoint without a commit; return its id.
+
+    The work stays on its stream: the commit that takes it gets another checkpoint, which does not
+    count the tokens of this one again.
+    """
+    state = _read_state(ctx, session_id)
+    stored = transcripts.store_session(ctx.repo, state, complete=True)
+    checkpoint_id = make_id()
+    data: SessionData = {
+        "session_id": session_id,
+        "transcript": stored,
+        "prompts": transcripts.list_prompts(state, stored),
+        "metadata": {
+            "cli_version": state.get("cli_version"),
+            "session_id": session_id,
+            "strategy": "manual-commit",
+            "created_at": format_now(),
+            "branch": condense.read_branch(ctx.repo),
+            "checkpoints_count": state["checkpoint_count"],
+            "files_touched": sorted({path for s in state["streams"] for path in s["files"]}),
+            "agent": state.get("agent_type"),
+            "turn_id": state.get("turn_id"),
+            **condense.note_spent(state, stored),
+        },
+    }
+    writing.write_sessions(ctx.repo, [(checkpoint_id, data)])
+    state["last_checkpoint_id"] = checkpoint_id
+    ctx.keep(state)
+    return checkpoint_id
+
+
+def _discard_work(ctx: Context, session_id: str) -> None:
+    """Discard a session's work that no commit has, so that no commit is linked to it any more.
+
+    Streams without work of another session are archived until they expire.  The worktree stays as
+    it is."""
+    state = _read_state(ctx, session_id)
+    with exclusive(ctx.repo, f"stream-{ctx.repo.worktree_hash}"):
+        tips = [
+            tip for stream in state["streams"] if (tip := _find_unshared(ctx, session_id, stream))
+        ]
+        for tip in tips:
+            updates = [archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
+            refs.update_refs(ctx.repo, updates, "gitcp: doctor")
+    paths = {path for stream in state["streams"] for path in stream["files"]}
+    edits.let_edits_go(ctx.repo, session_id, paths)
+    state["streams"], state["checkpoint_count"] = [], 0
+    session.clear_verdict(state)
+    ctx.keep(state)
+
+
+def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
+    """The tip of a stream that has a branch and no work of another session, else None."""
+    tip = peek_tip(ctx.repo.objects, stream["ref"])
+    if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(ARCHIVE):
+        return None
+    session_ids = {
+        marker["session_id"]
+        for marker in others.read_markers(ctx.repo)
+        if any(marked["id"] == stream["id"] for marked in marker["streams"])
+    }
+    return None if session_ids - {session_id} else tip
+
+
+def _read_state(ctx: Context, session_id: str) -> State:
+    state = ctx.read_state(session_id)
+    if state is None:
+        raise Error(f"no such session: '{session_id}'")
+    return state

@@ -1,0 +1,394 @@
+"""The conversation up to a point, cut and put where its client looks, under a new id.
+
+The live transcript is cut where there is one, because the stored one is redacted.  The newer
+conversation stays as it is, and the client's own command resumes the older one.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+from gitcp.agents import find_client
+from gitcp.agents.reading.conversation import find_prompt
+from gitcp.checkpoints import listing
+from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.redact import pictures
+from gitcp.checkpoints.stored import read_json
+from gitcp.errors import Error
+from gitcp.git import format_now
+from gitcp.git.files import read_bytes
+from gitcp.git.objects import Lookup, read_commit
+from gitcp.link import commits as show_commits
+from gitcp.record import stream
+from gitcp.record.session import others, process
+from gitcp.record.session.client_transcript import (
+    find_conversation,
+    find_home,
+    find_local,
+    read_live,
+)
+from gitcp.record.stream import stream_list
+from gitcp.steps import effects, undo
+from gitcp.steps.back.points import AFTER, KINDS
+from gitcp.text.spans import abbreviate, shorten_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
+    from typing import Any, TypedDict
+
+    from gitcp.agents import Client
+    from gitcp.git.objects import Objects
+    from gitcp.git.repo import Repo
+    from gitcp.steps.back.plan import Point
+    from gitcp.text.record_types import State
+
+    # The stored transcript, the leaf to cut it at, whether to leave out everything after the leaf.
+    CutPoint = tuple[bytes, str, bool]
+
+    class Stored(TypedDict):
+        """A stored conversation, redacted."""
+
+        session_id: str
+        agent: str
+        transcript: bytes
+
+    class Conversation(TypedDict):
+        """A conversation ready to be put back.  effects: the files to write (undo_log); command:
+        what the person types to resume it; notes: a sentence for each thing that it lacks."""
+
+        session_id: str
+        agent: str
+        effects: list[dict[str, Any]]
+        command: str
+        notes: list[str]
+
+    class Restored(TypedDict):
+        """The outcome for one conversation.  what: 'written', 'kept' (the local one is as new or
+        newer), 'replaced', 'beside' (the local one diverged), or 'impossible'; command: resumes
+        it; notes: sentences."""
+
+        session_id: str
+        agent: str
+        what: str
+        path: str
+        command: str
+        notes: list[str]
+        effects: list[dict[str, Any]]
+
+
+_AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
+
+
+def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> Conversation | None:
+    """The conversation up to a point; None if the point has none or the live one ends there, and
+    for a program that keeps none, as under gitcp-run(1).
+
+    same_id: keep the id and replace the newer conversation; dry: write nothing.  Raises Error when
+    a client has that open, when gitcp cannot cut the client's transcripts, and when the transcript
+    does not have the point.
+    """
+    if not point["session_id"]:
+        return None
+    state = others.peek_state(repo, point["session_id"]) or {}
+    if not find_client(state.get("agent_type") or _AGENT).can_cut() and not read_live(state):
+        return None
+    find = _find_in_turn if point["kind"] in KINDS else _find_end
+    cut_point = find(repo, point, state)
+    if cut_point is None:
+        return None
+    agent = find_agent(state)
+    cutter = agent.get_cutter()
+    if same_id:
+        _refuse_open(state, agent, point["session_id"])
+    new_id = point["session_id"] if same_id else str(uuid.uuid4())
+    data, notes = _cut_stored(cut_point, state, agent, point["session_id"], new_id)
+    if cutter.find_last_leaf(data) == cutter.find_last_leaf(read_live(state)):
+        return None
+    path = _choose_path(repo, state, agent, new_id, same_id)
+    if not same_id:
+        data += agent.format_title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
+    written = [make_effect(repo, path, data, dry)]
+    if not same_id:
+        written += _copy_subagents(repo, state, path, data, dry)
+    return {
+        "session_id": new_id,
+        "agent": agent.NAME,
+        "effects": written,
+        "command": agent.format_resume_command(new_id),
+        "notes": notes,
+    }
+
+
+def _find_end(repo: Repo, point: Point, state: State) -> CutPoint | None:
+    """Where the conversation of a temporary checkpoint ends; None if it has none."""
+    files = Lookup(repo.objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
+    stored = b"\n".join(checkpoints.read_pieces(repo.objects, files))
+    if not stored:
+        return None
+    inside = point["is_task_checkpoint"]  # the turn went on after it
+    return stored, find_agent(state).get_cutter().find_last_leaf(stored), inside
+
+
+def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
+    """Where a moment inside a turn is; None if the conversation had not begun."""
+    data = read_live(state) or read_session(repo, point["session_id"])["transcript"]
+    cutter = find_agent(state).get_cutter()
+    name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
+    if point["kind"] == "tool":
+        leaf = cutter.find_leaves_around(data, name)[after]
+        if not leaf:
+            raise Error(f"the transcript does not have the tool use '{name}'")
+        return data, leaf, True
+    prompts = cutter.list_prompts(data)
+    prompt = find_prompt(prompts, point["session_prompt"], point["time"])
+    if prompt is None:
+        raise Error(f"the transcript does not have the prompt of turn '{name}'")
+    later = prompts[prompts.index(prompt) + 1 :]
+    leaf = prompt[2] if not after else later[0][2] if later else cutter.find_last_leaf(data)
+    return (data, leaf, False) if leaf else None
+
+
+def make_effect(repo: Repo, path: str, data: bytes, dry: bool = False) -> dict[str, Any]:
+    """The effect that writes a conversation with its pictures; keeps the old and new bytes, but not
+    if dry."""
+    return {
+        "file": path,
+        "old": effects.keep_bytes(repo, read_bytes(path), dry),
+        "new": effects.keep_bytes(repo, pictures.restore_pictures(repo, data), dry),
+    }
+
+
+def find_agent(state: State) -> Client:
+    """The adapter of a session's client; raises Error if its conversations cannot be cut."""
+    name = state.get("agent_type") or _AGENT
+    client = find_client(name)
+    if not client.can_cut():
+        raise Error(f"the conversation of {name} cannot be cut; --files-only leaves it as it is")
+    return client
+
+
+def _cut_stored(
+    cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str
+) -> tuple[bytes, list[str]]:
+    stored, leaf, exact = cut_point
+    for data, redacted in ((read_live(state), False), (stored, True)):
+        cut, notes = agent.get_cutter().cut_conversation(
+            data, leaf, old_id, new_id, redacted, exact=exact
+        )
+        if cut:
+            return cut, notes
+    raise Error(f"the transcript of session '{shorten_id(old_id)}' cannot be cut at this point")
+
+
+def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
+    """A path where the client keeps the live transcript; without one, where it looks for this
+    worktree."""
+    live = state.get("transcript_path")
+    known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
+    if same_id and known:
+        return str(live)
+    name = agent.name_transcript(new_id, format_now())
+    root = _find_root(str(live), name, agent) if known else ""
+    return os.path.join(root or find_home(agent, os.path.realpath(repo.worktree)), name)
+
+
+def _find_root(live: str, name: str, agent: Client) -> str:
+    """The directory below which the client has a live transcript under such a name; "" if it is
+    not where the client's transcripts are, as one that was archived."""
+    root = live
+    for _ in name.split(os.sep):
+        root = os.path.dirname(root)
+    is_flat = os.sep not in name
+    return root if is_flat or root.endswith(os.sep + agent.TRANSCRIPTS) else ""
+
+
+def _copy_subagents(
+    repo: Repo, state: State, path: str, data: bytes, dry: bool
+) -> list[dict[str, Any]]:
+    """The effects that copy the transcripts of the subagents that the conversation names."""
+    live = state.get("transcript_path")
+    if not isinstance(live, str) or not live.endswith(".jsonl"):
+        return []
+    folder = os.path.join(live.removesuffix(".jsonl"), "subagents")
+    if not os.path.isdir(folder):
+        return []
+    target = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    copies = []
+    for name in sorted(os.listdir(folder)):
+        agent_id = name.removeprefix("agent-").partition(".")[0]
+        transcript = read_bytes(os.path.join(folder, name))
+        if transcript is not None and agent_id and agent_id.encode() in data:
+            copies.append(make_effect(repo, os.path.join(target, name), transcript, dry))
+    return copies
+
+
+def _refuse_open(state: State, agent: Client, session_id: str) -> None:
+    owner, home = state.get("agent_process"), os.path.expanduser("~")
+    alive = state.get("phase") != "ended" and bool(owner) and process.is_alive(owner)
+    if alive or agent.is_open(home, session_id):
+        raise Error(f"session '{shorten_id(session_id)}' is open in its client: close it first")
+
+
+def read_checkpoints(repo: Repo, ids: Iterable[str]) -> Iterator[Stored]:
+    """The conversations of committed checkpoints."""
+    for checkpoint_id in ids:
+        checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
+        for entry in checkpoint["sessions"]:
+            session = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
+            yield {
+                "session_id": session["session_id"],
+                "agent": str(session["metadata"].get("agent") or _AGENT),
+                "transcript": session["transcript"],
+            }
+
+
+def read_temporary(objects: Objects, oid: str) -> Stored:
+    """The conversation of a temporary checkpoint; raises Error if it is missing."""
+    commit = read_commit(objects, oid)
+    if commit is None:
+        raise Error(f"missing commit '{oid}'")
+    session_id = stream.find_trailer(commit["message"], "Entire-Session")
+    return _read_tree(objects, commit["tree"], session_id)
+
+
+def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
+    files = Lookup(objects, tree).read_folder(stream.METADATA + session_id)
+    state = read_json(objects, files, stream.NAME) or {}
+    transcript = b"\n".join(checkpoints.read_pieces(objects, files))
+    agent = str(state.get("agent_type") or _AGENT)
+    return {"session_id": session_id, "agent": agent, "transcript": transcript}
+
+
+def read_session(repo: Repo, session_id: str) -> Stored:
+    """The newest stored conversation of a session: on a stream, or committed."""
+    if newest := stream_list.find_newest(repo, session_id):
+        return _read_tree(repo.objects, newest["tree"], session_id)
+    ids = [
+        c["checkpoint_id"]
+        for c in listing.list_checkpoints(repo, skip_summary=True)
+        if any(s["session_id"] == session_id for s in c["sessions"])
+    ]
+    stored = [s for s in read_checkpoints(repo, ids) if s["session_id"] == session_id]
+    if not stored:
+        raise Error(f"nothing is stored of session '{session_id}' yet")
+    return max(stored, key=lambda session: len(session["transcript"]))
+
+
+# Putting stored conversations where their clients look, so that a person can resume them.
+WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
+BESIDE = "beside"
+DEPTH = 100  # first parents that are searched for a checkpoint
+
+
+def read_stored(repo: Repo, name: str) -> tuple[str, list[Stored]]:
+    """(the commit or '', the conversations) of a branch, a commit, a checkpoint or a session.
+
+    For a commit without a checkpoint the nearest of its first parents that has one is taken.
+    Raises Error when there is none, or if all of its conversations were left with a remote.
+    """
+    kind, key = show_commits.resolve_name(repo, name)
+    if kind in ("commit", "checkpoint"):
+        if kind == "commit":
+            commit, ids = _find_nearest_checkpoint(repo, key)
+        else:
+            commit, ids = (listing.find_carriers(repo, [key])[key] or [""])[0], [key]
+        stored = [session for session in read_checkpoints(repo, ids) if session["session_id"]]
+        if not stored:  # of what it lacks there are warnings
+            raise Error(f"the conversations of checkpoint '{ids[0]}' are not here")
+        return commit, stored
+    if kind == "temporary":
+        return "", [read_temporary(repo.objects, key)]
+    return "", [read_session(repo, key)]
+
+
+def _find_nearest_checkpoint(repo: Repo, oid: str) -> tuple[str, list[str]]:
+    """(the commit oid or the nearest of its first parents with checkpoints, their ids)."""
+    ancestor: str | None = oid
+    for _ in range(DEPTH):
+        commit = read_commit(repo.objects, ancestor) if ancestor else None
+        if commit is None:
+            break
+        ids = listing.list_ids(repo, commit["oid"])
+        present = [i for i in ids if checkpoints.find_checkpoint(repo, i)]
+        if present:
+            return commit["oid"], present
+        if ids:
+            missing = f"checkpoint '{ids[0]}' of commit '{abbreviate(commit['oid'])}' is not here"
+            raise Error(f"{missing}; 'gitcp fetch' may bring it")
+        ancestor = commit["parents"][0] if commit["parents"] else None
+    raise Error(f"no checkpoint belongs to '{abbreviate(oid)}' or the {DEPTH} commits before it")
+
+
+def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
+    """Plan what to write so that a conversation can be resumed in cwd (absolute, links resolved).
+
+    A local conversation that has all of the stored one is kept; one that the stored one continues
+    is replaced.  If the two diverged, the stored one gets a new id and is put beside the local
+    one.  force: replace the local one in any case.  Nothing is written yet.
+    """
+    own_id = session["session_id"]
+    outcome: Restored = {
+        "session_id": session["session_id"],
+        "agent": session["agent"],
+        "what": IMPOSSIBLE,
+        "path": "",
+        "command": "",
+        "notes": [],
+        "effects": [],
+    }
+    agent = find_client(session["agent"])
+    if not agent.can_cut() or not session["transcript"]:
+        if path := find_conversation(repo, own_id):
+            command = agent.format_resume_command(own_id)
+            return {**outcome, "what": KEPT, "path": path, "command": command}
+        lack = f"the transcripts of {session['agent']} cannot be written"
+        return {**outcome, "notes": [lack if session["transcript"] else "no transcript is stored"]}
+    outcome["command"] = agent.format_resume_command(own_id)
+    cutter = agent.get_cutter()
+    leaf = cutter.find_last_leaf(session["transcript"])
+    data, notes = cutter.cut_conversation(session["transcript"], leaf, own_id, own_id, True)
+    path = find_local(repo, agent, own_id, cwd)
+    outcome |= {"path": path, "notes": notes}
+    local = read_bytes(path)
+    if local is not None and not force:
+        if cutter.cut_conversation(local, leaf, own_id, own_id, False)[0]:
+            return {**outcome, "what": KEPT, "notes": []}
+        if not _is_older(cutter, local, data):
+            return _put_beside(repo, agent, session, cwd, outcome)
+    outcome["what"] = WRITTEN if local is None else REPLACED
+    return {**outcome, "effects": [make_effect(repo, path, data)]}
+
+
+def _put_beside(
+    repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored
+) -> Restored:
+    """The outcome for a conversation put beside one that diverged.  Its new id is made from its
+    last leaf: a second call with the same conversation finds it and writes nothing."""
+    own_id, cutter = session["session_id"], agent.get_cutter()
+    leaf = cutter.find_last_leaf(session["transcript"])
+    new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own_id} {leaf}"))
+    path = find_local(repo, agent, new_id, cwd)
+    outcome = {**outcome, "path": path, "command": agent.format_resume_command(new_id)}
+    if os.path.exists(path):
+        return {**outcome, "what": KEPT, "notes": []}
+    data = cutter.cut_conversation(session["transcript"], leaf, own_id, new_id, True)[0]
+    data += agent.format_title(f"session {shorten_id(own_id)} as it is stored", new_id)
+    return {**outcome, "what": BESIDE, "effects": [make_effect(repo, path, data)]}
+
+
+def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
+    """Whether the stored conversation contains the end of the local one."""
+    end = cutter.find_last_leaf(local)
+    return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
+
+
+def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:
+    """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
+    planned = [effect for outcome in restored for effect in outcome["effects"]]
+    if not planned:
+        return ""
+    effects.put_effects(repo, planned)
+    return undo.record_step(repo, "resume", name, planned)

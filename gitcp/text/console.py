@@ -1,0 +1,154 @@
+"""Messages for the person, and words and numbers of a command line as data."""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import memory
+from gitcp.errors import hide_passwords
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_READABLE = 30  # choices that a message lists
+
+
+def parse_number(text: str, least: int = 0) -> int:
+    """The type of an argument that is a whole number, least or more."""
+    if text.isascii() and text.isdecimal() and int(text) >= least:
+        return int(text)
+    import argparse
+
+    raise argparse.ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{text}'")
+
+
+def parse_positive(text: str) -> int:
+    """The type of an argument that is a positive number."""
+    return parse_number(text, 1)
+
+
+def describe_unknown(what: str, value: str, choices: Sequence[str], lists: str = "") -> str:
+    """The message about an unknown value, what saying of which kind; lists: the command that lists
+    the choices, '' to list them here, but no more than a person reads."""
+    among = "it is one of" if len(choices) > 1 else "it can only be"
+    listing = f"; {among} {', '.join(choices)}" if len(choices) <= _READABLE else ""
+    meant = suggest(value, choices) or (f"; '{lists}' lists those known" if lists else listing)
+    return f"unknown {what} '{value}'{meant}"
+
+
+def suggest(word: str, choices: Sequence[str]) -> str:
+    """'; did you mean …?' with up to three choices that resemble word or begin with it, else ''."""
+    if not word.strip("-"):
+        return ""
+    import difflib
+
+    similar = difflib.get_close_matches(word, choices, 3, 0.6)
+    similar = similar or [k for k in choices if k.startswith(word)][:3]
+    return f"; did you mean {' or '.join(repr(n) for n in similar)}?" if similar else ""
+
+
+# Print messages for the person on standard error, each once.
+#
+# A store may lack many things.  What is of a kind is said at the end of a command, in one line.
+_PRINTED: dict[str, bool] = memory.get_table("printed")  # message -> whether something is left out
+_COLLECTED: dict[int, list[str]] = memory.get_table("collected")  # depth -> messages
+_KINDS: dict[str, str] = memory.get_table("kinds of messages")  # message -> kind
+_WAITS: dict[str, bool] = memory.get_table("messages wait")  # not empty: until the end
+# The kinds.
+TRANSCRIPT, ABSENT, DAMAGED = "transcript", "absent", "damaged"
+CONTENT, HISTORY = "content", "history"
+
+
+class Collected:
+    """In a `with`: the list that messages go to instead of standard error."""
+
+    def __enter__(self) -> list[str]:
+        return _COLLECTED.setdefault(len(_COLLECTED), [])
+
+    def __exit__(self, *_: object) -> None:
+        _COLLECTED.popitem()
+
+
+def warn_lacking(message: str, kind: str = "") -> None:
+    """Print a warning once; the output is incomplete, so that the status becomes NO.
+
+    kind: of what is lacking; after wait_for_end() the caller of take_lacking() prints it.
+    """
+    if kind:
+        _KINDS[message] = kind
+    if not (kind and _WAITS) or _COLLECTED:
+        warn(message)
+    if not _COLLECTED:
+        _PRINTED[message] = True
+
+
+def wait_for_end() -> None:
+    """Print no message that has a kind until the end of the command."""
+    _WAITS["end"] = True
+
+
+def get_kind(message: str) -> str:
+    """The kind of a message that was collected; "" if it has none."""
+    return _KINDS.get(message, "")
+
+
+def take_lacking() -> dict[str, list[str]]:
+    """Kind -> the messages of this process that waited for its end; each is given once."""
+    lacking: dict[str, list[str]] = {}
+    for message, kind in list(_KINDS.items()) if _WAITS else ():
+        if _PRINTED.get(message):
+            lacking.setdefault(kind, []).append(message)
+            del _KINDS[message]
+    return lacking
+
+
+def warn(message: str) -> None:
+    """Print a warning once; the output is complete."""
+    if _COLLECTED:
+        _COLLECTED[len(_COLLECTED) - 1].append(message)
+    elif message not in _PRINTED:
+        _PRINTED[message] = False
+        hide_progress()
+        print(
+            "warning:",
+            escape_unprintable(hide_passwords(message)).replace("\n", " "),
+            file=sys.stderr,
+        )
+
+
+def tell(message: str) -> None:
+    """Print what the command does, unless messages are collected."""
+    if not _COLLECTED:
+        hide_progress()
+        print(escape_unprintable(hide_passwords(message)), file=sys.stderr)
+
+
+def hide_progress() -> None:
+    """Remove the line of progress, if there is one."""
+    if "line" in memory.get_table("progress"):
+        from gitcp.text import term
+
+        term.hide_progress()
+
+
+def mute(message: str) -> None:
+    """Keep warn_lacking() from printing this message, which the person gets in another way."""
+    _PRINTED[message] = True
+
+
+def is_incomplete() -> bool:
+    """Whether anything was left out in this process."""
+    return any(_PRINTED.values())
+
+
+def escape_unprintable(message: str) -> str:
+    """spans.escape(), whose module is imported for the few messages that need it."""
+    plain = message.replace("\n", "").replace("\t", "")  # they stay
+    if plain.isprintable():
+        return message
+
+    from gitcp.text import spans
+
+    return spans.escape(message)

@@ -1,0 +1,646 @@
+"""Pair the equal lines of two texts in nearly linear time; difflib is quadratic.
+
+Lines that one side lacks are dropped first.  A small remainder is matched exactly.  A large one is
+split at lines that occur once on each side, in the longest run with the same order (patience
+diff).  A remainder without such lines, or past `EFFORT` comparisons a line, is matched by count,
+where a moved line is paired too: the difference may then be too small, never too large.
+"""
+
+from __future__ import annotations
+
+from gitcp.text.shapes import PERSON, UNKNOWN, is_binary, remove_space
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.text.record_types import Writer
+
+    Pairs = list[tuple[int, int]]
+
+    class PathCredit(TypedDict):
+        """A path of a commit.  added: (1-based line, author) of each added line, in order.
+        removed: who removed each removed line.  lost: (author, who removed it) of each line
+        written and removed since the parent.  moved: numbers of added lines that the file had at
+        another path.  uncounted: the content has no lines, or was moved to another path."""
+
+        oid: str
+        added: list[tuple[int, Writer]]
+        removed: list[Writer]
+        lost: list[tuple[Writer, Writer]]
+        moved: set[int]
+        uncounted: bool
+
+    Entry = Mapping[str, Any]
+    Regains = Callable[[bytes], bool]
+
+EXACT = 10_000  # pairs of lines compared one by one
+EFFORT = 12
+
+
+def split_lines(data: bytes | None) -> list[bytes]:
+    """Return the lines of a text without their newlines; the last line may lack its newline."""
+    return data.removesuffix(b"\n").split(b"\n") if data else []
+
+
+def count_equal_lines(items: Iterable[bytes]) -> dict[bytes, int]:
+    """Return how often each line occurs."""
+    counts: dict[bytes, int] = {}
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+    return counts
+
+
+def group_runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return (first, last) of each run of consecutive numbers, in order."""
+    spans: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = spans[-1][0], number
+        else:
+            spans.append((number, number))
+    return spans
+
+
+def count_same_ends(a: Sequence[object], b: Sequence[object]) -> tuple[int, int]:
+    """Return how many lines at the start of two texts are equal, and how many of the others at
+    their end."""
+    shorter, start, end = min(len(a), len(b)), 0, 0
+    while start < shorter and a[start] == b[start]:
+        start += 1
+    while end < shorter - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    return start, end
+
+
+# Lines as evidence of who wrote a text.  Their number and order do not count: a moved line is not
+# an added one, and a staged half of a file is a part of it in any order.  A line is its bytes
+# without the line ending ("\n" or "\r\n").
+SIGNIFICANT = 10  # trimmed bytes of a significant line
+_SIGNS = bytes(byte for byte in range(0x80) if not chr(byte).isalnum())
+
+
+def find_added_lines(a: bytes | None, b: bytes | None) -> set[bytes]:
+    """Return the non-blank lines of b that a does not have; None: there is no file."""
+    return {line for line in _collect_lines(b or b"") - _collect_lines(a or b"") if line.strip()}
+
+
+def _collect_lines(data: bytes) -> set[bytes]:
+    return {*data.removesuffix(b"\r").replace(b"\r\n", b"\n").split(b"\n")}
+
+
+def is_meaningful(line: bytes) -> bool:
+    """Tell whether a line has a letter or a digit."""
+    return bool(line.translate(None, _SIGNS))
+
+
+def is_significant(line: bytes) -> bool:
+    """Tell whether a line is significant (doc/credit.md "Linking by evidence")."""
+    line = line.strip()
+    return len(line) >= SIGNIFICANT and is_meaningful(line)
+
+
+def select_significant(lines: Iterable[bytes]) -> set[bytes]:
+    """Return the significant lines, trimmed."""
+    return {line.strip() for line in lines if is_significant(line)}
+
+
+# Pair lines.
+
+
+def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
+    """Return the pairs (i, j) of equal lines a[i] and b[j], each index once."""
+    start, end = count_same_ends(a, b)
+    last, after = len(a) - end, len(b) - end
+    paired = [*zip(range(start), range(start), strict=True)]
+    paired += zip(range(last, len(a)), range(after, len(b)), strict=True)
+    in_a, in_b = set(a[start:last]), set(b[start:after])
+    old = [i for i in range(start, last) if a[i] in in_b]
+    work = [(old, [j for j in range(start, after) if b[j] in in_a])]
+    effort = EFFORT * (len(a) + len(b))
+    while work:
+        ends, old, new = _pair_ends(a, b, *work.pop())
+        paired += ends
+        effort -= len(old) + len(new)
+        if len(old) * len(new) <= EXACT:
+            paired += _pair_exactly(a, b, old, new)
+        elif (
+            anchors := _pair_anchors([a[i] for i in old], [b[j] for j in new]) if effort > 0 else []
+        ):
+            paired += [(old[i], new[j]) for i, j in anchors]
+            steps = zip([(-1, -1), *anchors], [*anchors, (len(old), len(new))], strict=True)
+            work += [(old[i + 1 : k], new[j + 1 : n]) for (i, j), (k, n) in steps]
+        else:
+            paired += _pair_by_count(a, b, old, new)
+    return paired
+
+
+def find_changed_lines(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[list[int], list[int]]:
+    """Return the indices of the lines of a that b lacks, and of the lines of b that a lacks."""
+    paired = pair_lines(a, b)
+    in_a, in_b = {i for i, _ in paired}, {j for _, j in paired}
+    removed = [i for i in range(len(a)) if i not in in_a]
+    return removed, [j for j in range(len(b)) if j not in in_b]
+
+
+def _pair_ends(
+    a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]
+) -> tuple[Pairs, list[int], list[int]]:
+    """Pair the equal lines at the start and at the end; return the pairs and the other lines."""
+    start, end = count_same_ends([a[i] for i in old], [b[j] for j in new])
+    ends = list(zip(old[:start], new[:start], strict=True))
+    ends += zip(old[len(old) - end :], new[len(new) - end :], strict=True)
+    return ends, old[start : len(old) - end], new[start : len(new) - end]
+
+
+def _pair_anchors(a: list[bytes], b: list[bytes]) -> Pairs:
+    """Pair lines that occur once in both, in the longest run with the same order in both."""
+    in_a, in_b = count_equal_lines(a), count_equal_lines(b)
+    positions = {x: j for j, x in enumerate(b)}
+    once = [(i, positions[x]) for i, x in enumerate(a) if in_a[x] == 1 == in_b.get(x)]
+    tops: list[int] = []  # the lowest last line of a run, by the run's length - 1
+    ends: list[int] = []  # the number of its pair
+    before: list[int] = []
+    for n, (_, j) in enumerate(once):
+        import bisect
+
+        k = bisect.bisect_left(tops, j)
+        before.append(ends[k - 1] if k else -1)
+        tops[k : k + 1], ends[k : k + 1] = [j], [n]
+    run = []
+    n = ends[-1] if ends else -1
+    while n >= 0:
+        run.append(once[n])
+        n = before[n]
+    return run[::-1]
+
+
+def _pair_exactly(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
+    """Pair a longest common subsequence."""
+    rows = [[0] * (len(new) + 1)]
+    for i in reversed(old):
+        row, below = [0], rows[-1]
+        for k, j in enumerate(reversed(new)):
+            row.append(below[k] + 1 if a[i] == b[j] else max(below[k + 1], row[k]))
+        rows.append(row)
+    i, j = len(old), len(new)  # lines left of each
+    paired = []
+    while i and j:
+        if a[old[-i]] == b[new[-j]]:
+            paired.append((old[-i], new[-j]))
+            i, j = i - 1, j - 1
+        elif rows[i - 1][j] >= rows[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return paired
+
+
+def _pair_by_count(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
+    places: dict[bytes, list[int]] = {}
+    for i in reversed(old):
+        places.setdefault(a[i], []).append(i)
+    return [(places[b[j]].pop(), j) for j in new if places.get(b[j])]
+
+
+# Count the lines of a commit by their authors (doc/credit.md "Counting a commit").
+#
+# Each line that the commit adds or removes against its first parent has one author: a session, the
+# person or unknown.
+#
+#     lines_added, lines_removed   {agent, others, person, unknown}: each line once
+#     agent_lines      lines that the session added
+#     agent_removed    lines that it removed and did not replace
+#     human_added      lines that the person added, without human_modified
+#     human_modified   lines with which the person replaced a line
+#     human_removed    other lines that the person removed, of the parent or written by this session
+#                      since; a line still in the worktree does not count
+#     total_committed  lines that the commit changes; a replaced line counts once
+#     agent_percentage the session's part of total_committed; 0 if that is 0
+_KEYS = "ranges", "others"
+
+
+def credit_path(
+    lines: Replay, parents: Sequence[Version], committed: Version, origin: Version | None = None
+) -> PathCredit:
+    """Credit a path of a commit; a line that no step explains is the person's.
+
+    parents: the path's content in each parent.  A line that a parent has is not added; removed
+    lines are those of the first.  origin: the content at the path that the file was moved from,
+    in the place of the first parent's.
+    """
+    present = set(lines.numbers)
+    old = origin or parents[0]
+    parent_numbers = lines.find_numbers(old, UNKNOWN)
+    new_numbers = lines.find_numbers(committed, PERSON)
+    removed, changed = find_changed_lines(old.lines, committed.lines)
+    added = list(range(len(committed.lines))) if origin else changed
+    for later_parent in parents[1:]:
+        new = set(find_changed_lines(later_parent.lines, committed.lines)[1])
+        added = [j for j in added if j in new]
+    gone, standing = [parent_numbers[i] for i in removed], set(new_numbers)
+    known = {*new_numbers, *parent_numbers, *present}
+    lost = ((number, taker) for number, taker in lines.takers.items() if number not in known)
+    return {
+        "oid": committed.oid,
+        "added": [(j + 1, lines.get_author(new_numbers[j])) for j in added],
+        "removed": [lines.get_taker(n, UNKNOWN if n in standing else PERSON) for n in gone],
+        "lost": [(lines.get_author(number), taker) for number, taker in lost],
+        "moved": {j + 1 for j in set(added).difference(changed)},
+        "uncounted": any(
+            line.startswith(b"\0") for side in (*parents, committed) for line in side.lines[:1]
+        ),
+    }
+
+
+def compute_attribution(session_id: str, paths: Iterable[PathCredit]) -> dict[str, Any]:
+    """The initial_attribution of a session, without `calculated_at`."""
+    added, removed = _make_counts(), _make_counts()
+    net = {"agent_removed": 0, "modified": 0, "removed": 0, "total": 0}
+    for path in paths:
+        if not path["uncounted"]:
+            _count_path(session_id, path, added, removed, net)
+    share = added["agent"] + net["agent_removed"]
+    return {
+        "agent_lines": added["agent"],
+        "agent_removed": net["agent_removed"],
+        "human_added": added["person"] - net["modified"],
+        "human_modified": net["modified"],
+        "human_removed": net["removed"],
+        "total_committed": net["total"],
+        "agent_percentage": 100.0 * share / net["total"] if net["total"] else 0.0,
+        "lines_added": added,
+        "lines_removed": removed,
+    }
+
+
+def _make_counts() -> dict[str, int]:
+    return {"agent": 0, "others": 0, "person": 0, "unknown": 0}
+
+
+def _count_path(
+    session_id: str,
+    path: PathCredit,
+    added: dict[str, int],
+    removed: dict[str, int],
+    net: dict[str, int],
+) -> None:
+    added_here, removed_here = _make_counts(), _make_counts()
+    surplus: dict[str, int] = {}
+    added_authors = [author for line, author in path["added"] if line not in path["moved"]]
+    for author in added_authors:
+        added_here[_get_column(author, session_id)] += 1
+        surplus[_get_author_key(author)] = surplus.get(_get_author_key(author), 0) - 1
+    for taker in path["removed"]:
+        removed_here[_get_column(taker, session_id)] += 1
+        surplus[_get_author_key(taker)] = surplus.get(_get_author_key(taker), 0) + 1
+    lost = [who for who, taker in path["lost"] if who[0] == session_id and taker == PERSON]
+    modified = min(added_here["person"], len(lost) + removed_here["person"])
+    net["agent_removed"] += max(0, surplus.get(session_id, 0))
+    net["modified"] += modified
+    net["removed"] += len(lost) + removed_here["person"] - modified
+    net["total"] += len(added_authors) + sum(n for n in surplus.values() if n > 0)
+    for key in added:
+        added[key] += added_here[key]
+        removed[key] += removed_here[key]
+
+
+def _get_author_key(author: Writer) -> str:
+    return author[0] or f"/{author[1]}"  # no session has a slash in its id
+
+
+def _get_column(author: Writer, session_id: str) -> str:
+    if author[0]:
+        return "agent" if author[0] == session_id else "others"
+    return author[1]
+
+
+def list_ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
+    """[first, last, turn id | 'person' | 'unknown', tool use | null] of the 1-based lines that a
+    commit adds to a path, without those of other sessions."""
+    own = ("", session_id)
+    return _join_runs(
+        (line, [who[1], who[2] or None]) for line, who in path["added"] if who[0] in own
+    )
+
+
+def list_foreign_ranges(
+    session_id: str, path: PathCredit, checkpoints: Mapping[Writer, str]
+) -> list[list[Any]]:
+    """[first, last, turn id, tool use | null, session id, checkpoint id] of the 1-based lines of
+    other sessions that a commit adds to a path; checkpoints: where each writer is recorded."""
+    return _join_runs(
+        (line, [who[1], who[2] or None, who[0], checkpoints[who]])
+        for line, who in path["added"]
+        if who[0] not in ("", session_id) and who in checkpoints
+    )
+
+
+def _join_runs(lines: Iterable[tuple[int, list[Any]]]) -> list[list[Any]]:
+    runs: list[list[Any]] = []
+    for line, whose in lines:
+        if runs and runs[-1][1] == line - 1 and runs[-1][2:] == whose:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line, *whose])
+    return runs
+
+
+def build_entries(
+    session_id: str, paths: Mapping[str, PathCredit], checkpoints: Mapping[Writer, str]
+) -> dict[str, list[dict[str, Any]]]:
+    """The lines.json of a session: path -> [{oid, ranges, others unless empty}]."""
+    lines = {}
+    for path, credit in paths.items():
+        own = list_ranges(session_id, credit)
+        foreign = list_foreign_ranges(session_id, credit, checkpoints)
+        if credit["oid"] and (own or foreign):
+            entry = {"oid": credit["oid"], "ranges": own}
+            lines[path] = [{**entry, "others": foreign} if foreign else entry]
+    return lines
+
+
+def list_turns(session_id: str, path: PathCredit) -> list[str]:
+    """The turns of a session that wrote lines of a path, each once."""
+    return list(dict.fromkeys(who[1] for _, who in path["added"] if who[0] == session_id))
+
+
+def list_sessions(path: PathCredit) -> set[str]:
+    """The sessions that wrote or removed lines of a path in a commit."""
+    authors = [*(who for _, who in path["added"]), *path["removed"]]
+    return {who[0] for who in authors if who[0]}
+
+
+def join_entries(
+    old: Mapping[str, Any] | None, new: Mapping[str, Sequence[Entry]]
+) -> dict[str, Any]:
+    """Two lines.json joined by path and content.  A content in both gets the ranges of both:
+    another commit may add fewer of its lines, or not know their authors."""
+    lines = dict(old or {})
+    for path, entries in new.items():
+        stored = lines.get(path)
+        known = [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
+        before = {entry.get("oid"): entry for entry in known}
+        oids = {entry["oid"] for entry in entries}
+        lines[path] = [entry for entry in known if entry.get("oid") not in oids]
+        lines[path] += [_unite_entries(entry, before.get(entry["oid"], {})) for entry in entries]
+    return lines
+
+
+def _unite_entries(entry: Entry, before: Entry) -> dict[str, Any]:
+    """An entry with the ranges of both; for a line in both a session comes before the person and
+    unknown, then the newer entry before the older."""
+    stored_runs = [
+        (k, run)
+        for source in (entry, before)
+        for k in _KEYS
+        for run in _list_stored_runs(source.get(k))
+    ]
+    runs: dict[str, list[Any]] = {key: [] for key in _KEYS}
+    taken: list[tuple[int, int]] = []
+    for key, run in sorted(stored_runs, key=_is_nobodys):
+        for part in [*_list_free_parts(run, taken)]:
+            runs[key].append(part)
+            import bisect
+
+            bisect.insort(taken, (part[0], part[1]))
+    united = {
+        **before,
+        **entry,
+        **{key: sorted(runs[key], key=lambda run: run[0]) for key in _KEYS},
+    }
+    return {key: value for key, value in united.items() if key != "others" or value}
+
+
+def _is_nobodys(item: tuple[str, Sequence[Any]]) -> bool:
+    key, run = item
+    return key == "ranges" and run[2] in (PERSON[1], UNKNOWN[1])
+
+
+def _list_stored_runs(stored: Any) -> Iterator[Sequence[Any]]:
+    """Yield the ranges in a stored value, which may have any shape."""
+    for run in stored if isinstance(stored, list) else ():
+        if isinstance(run, list) and len(run) > 2 and type(run[0]) is type(run[1]) is int:
+            yield run
+
+
+def _list_free_parts(run: Sequence[Any], taken: Sequence[tuple[int, int]]) -> Iterator[list[Any]]:
+    """Yield the parts of a range that do not overlap the sorted ranges in taken."""
+    first, last, *whose = run
+    import bisect
+
+    for start, end in taken[bisect.bisect_left(taken, first, key=lambda lines: lines[1]) :]:
+        if start > last:
+            break
+        if first < start:
+            yield [first, start - 1, *whose]
+        first = end + 1
+    if first <= last:
+        yield [first, last, *whose]
+
+
+# Replay the edits of a path: who wrote each line, and who removed each line that is gone.
+#
+# A line keeps its author while a diff does not change it except for white space.  A content that
+# the path had before gets its authors back.  A line that no step explains gets the caller's
+# default.
+
+
+class Version:
+    """A content: its blob ('' for no file) and its lines, as split_text_lines() gives them."""
+
+    __slots__ = ("lines", "oid")
+
+    def __init__(self, oid: str, lines: Sequence[bytes]) -> None:
+        self.oid, self.lines = oid, lines
+
+
+LARGEST = 2 << 20  # bytes: a larger content is not split into lines
+
+
+def accepts_any_line(line: bytes) -> bool:
+    """True: a line of any content regains its author."""
+    return True
+
+
+def has_no_lines(data: bytes) -> bool:
+    """Whether a content is binary or too large to be split into lines."""
+    return len(data) > LARGEST or is_binary(data)
+
+
+def split_text_lines(oid: str, data: bytes | None) -> list[bytes]:
+    """The lines of a content; if it has_no_lines(), one line that is NUL and its oid."""
+    if not data:
+        return []
+    return [b"\0" + oid.encode()] if has_no_lines(data) else split_lines(data)
+
+
+class Replay:
+    """The lines of a path after each of its steps; a line keeps its number through all of them."""
+
+    def __init__(
+        self, first: Version, before: Callable[[], Mapping[int, Writer]] | None = None
+    ) -> None:
+        """before: the authors of lines of the first content, by index; called when one is asked."""
+        self.authors: dict[int, Writer] = {}
+        self.takers: dict[int, Writer] = {}  # who removed each line that is gone
+        self._took: dict[int, Writer] = {}  # who last removed a line, which may be back
+        self._changers: dict[int, Writer] = {}  # who moved or indented a line
+        self._before = before
+        self.count = len(first.lines)  # of the lines that the path ever had
+        self._stored: set[int] = set()  # lines that a commit or a stash has
+        self.lines: Sequence[bytes] = first.lines
+        self._keys = _list_keys(first.lines)
+        self.numbers = list(range(self.count))
+        self._seen: dict[str, list[int]] = {first.oid: self.numbers}
+        self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
+        self.first = first
+        self.cause: Writer = UNKNOWN  # the call that makes the next step, whoever wrote its lines
+        self.at = 0  # when the next step is made, in ns; 0 if unknown
+
+    def copy(self) -> Replay:
+        """A copy that takes steps of its own."""
+        other = Replay.__new__(Replay)
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if isinstance(value, (dict, set)) else value)
+        return other
+
+    def knows(self, version: Version) -> bool:
+        """Whether the path has had this content."""
+        return version.oid in self._seen
+
+    def add_step(
+        self,
+        version: Version,
+        who: Writer,
+        regains: Regains | None = None,
+        authors: Mapping[int, Writer] | None = None,
+        is_kept: bool = False,
+    ) -> None:
+        """Add a step: who gave the path this content.
+
+        regains: as for _regain_numbers(), None for no line.  authors: of lines with another known
+        author, by index.  is_kept: a commit or `git stash` has the old lines.
+        """
+        start, end = ends = self._count_same_ends(version)
+        old_end, new_end = len(self.lines) - end, len(version.lines) - end
+        old = dict(zip(self.numbers[start:old_end], self.lines[start:old_end], strict=True))
+        returns = who == UNKNOWN and self.knows(version)  # the former removers count again
+        if is_kept:
+            self._stored.update(self.numbers)
+        self.numbers, self._keys = self._number_lines(version, ends, who, regains, authors or {})
+        self.lines = version.lines
+        self._seen[version.oid] = self.numbers
+        new = dict(zip(self.numbers[start:new_end], self.lines[start:new_end], strict=True))
+        for number in old.keys() - new.keys():
+            taker = self._took.get(number, who) if returns else who
+            self.takers[number] = self._took[number] = taker
+        for number, line in new.items():
+            self.takers.pop(number, None)
+            if old.get(number, line) != line:
+                self._changers[number] = who
+
+    def _count_same_ends(self, version: Version) -> tuple[int, int]:
+        """How many lines at the start and the end keep their numbers; none if the path has had this
+        content, which has numbers already."""
+        same = (0, 0)
+        return same if self.knows(version) else count_same_ends(self.lines, version.lines)
+
+    def _number_lines(
+        self,
+        version: Version,
+        ends: tuple[int, int],
+        who: Writer,
+        regains: Regains | None,
+        authors: Mapping[int, Writer],
+    ) -> tuple[list[int], list[bytes]]:
+        """The numbers of a content's lines, and its lines without white space.  ends: as
+        _count_same_ends() has them.
+
+        A line that is paired with one of the present content has its number; another one regains
+        a number, or gets a new one.
+        """
+        start, end = ends
+        old_end, new_end = len(self.lines) - end, len(version.lines) - end
+        middle = _list_keys(version.lines[start:new_end])
+        keys = [*self._keys[:start], *middle, *self._keys[old_end:]]
+        if self.knows(version):
+            return self._seen[version.oid], keys
+        pairs = pair_lines(self._keys[start:old_end], middle)
+        numbered = {start + j: self.numbers[start + i] for i, j in pairs}
+        if regains and len(numbered) < len(middle):
+            used = {*self.numbers[:start], *numbered.values(), *self.numbers[old_end:]}
+            unpaired = [j for j in range(start, new_end) if j not in numbered]
+            numbered |= self._regain_numbers(version, unpaired, used, who, regains)
+        between = [
+            numbered[j] if j in numbered else self._add_line(authors.get(j, who))
+            for j in range(start, new_end)
+        ]
+        numbers = [*self.numbers[:start], *between, *self.numbers[old_end:]]
+        self._texts.update(zip(keys, numbers, strict=True))
+        return numbers, keys
+
+    def _regain_numbers(
+        self, version: Version, indexes: list[int], used: set[int], who: Writer, regains: Regains
+    ) -> dict[int, int]:
+        """index -> number, for those lines at indexes that the path has had.
+
+        regains: whether a line may regain its number; accepts_any_line for a content from elsewhere
+        in the repository.  used: the numbers that other lines of the content have.
+        """
+        regained = {}
+        for index in indexes:
+            line = version.lines[index]
+            number = self._texts.get(remove_space(line))
+            if number is None or number in used or not regains(line):
+                continue
+            used.add(number)
+            if number not in self.takers:
+                self._changers[number] = who  # it moved
+            elif regains is not accepts_any_line and number not in self._stored:
+                # Nothing has the line: a session wrote it anew, a person perhaps by an undo.
+                number = self._add_line(UNKNOWN if who == PERSON else who)
+            regained[index] = number
+        return regained
+
+    def _add_line(self, who: Writer) -> int:
+        self.authors[self.count] = who
+        self.count += 1
+        return self.count - 1
+
+    def claim_lines(self, before: Version, who: Writer, since: int) -> None:
+        """Give who the lines that the last step added to the content `before`, if a step of no
+        session has seemed to add them: since, the number of its first line."""
+        had = {*self._seen[before.oid], *range(since)}
+        for number in self.numbers:
+            if number not in had and not self.authors.get(number, who)[0]:
+                self.authors[number] = who
+
+    def find_numbers(self, version: Version, default: Writer) -> list[int]:
+        """The numbers of the lines of a content, which may be a part of the steps (staged by
+        hunks); default: the author of lines that no step has."""
+        if version.oid in self._seen:
+            return self._seen[version.oid]
+        ends = self._count_same_ends(version)
+        return self._number_lines(version, ends, default, accepts_any_line, {})[0]
+
+    def get_author(self, number: int) -> Writer:
+        """Who wrote a line; UNKNOWN for a line of the first content without a known author."""
+        if self._before and number not in self.authors:
+            self.authors = {**self._before(), **self.authors}
+            self._before = None
+        return self.authors.get(number, UNKNOWN)
+
+    def get_taker(self, number: int, otherwise: Writer) -> Writer:
+        """Who removed a line, or moved or indented it; `otherwise` if no step has."""
+        return self.takers.get(number) or self._changers.get(number, otherwise)
+
+
+def pair_similar_lines(old: Sequence[bytes], new: Sequence[bytes]) -> Pairs:
+    """The pairs (i, j) of lines that are equal but for white space."""
+    return pair_lines(_list_keys(old), _list_keys(new))
+
+
+def _list_keys(lines: Sequence[bytes]) -> list[bytes]:
+    return [remove_space(line) for line in lines]
