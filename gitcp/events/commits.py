@@ -77,9 +77,9 @@ def _write_message(repo: Repo, match: Record) -> None:
 
 
 def _find_comment_char(repo: Repo, text: bytes) -> bytes:
-    from gitcp.git import message_edits
+    from gitcp.git import commit_message
 
-    return message_edits.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
+    return commit_message.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
 
 
 def _clean_message(
@@ -87,18 +87,18 @@ def _clean_message(
 ) -> tuple[bytes, list[str]]:
     """(the message without trailers that are in the wrong place or of other commits, the ids that
     it lacks).  by_note: ids belong into a note, and misplaced ones stay."""
-    from gitcp.git import message_edits
+    from gitcp.git import commit_message
 
     carried = commit_message.read_trailers(text, comment=comment)
     drop, moved = set(match.get("drop", ())), list[str]()
     if match["gather"] and by_note:
         moved = commit_message.find_anywhere(text)
     elif match["gather"]:
-        buried, without = message_edits.collect_trailers(text, comment=comment)
+        buried, without = commit_message.collect_trailers(text, comment=comment)
         if set(buried) != set(carried) or drop.intersection(buried):
             text, moved = without, buried
     elif drop:
-        text, moved = message_edits.remove_trailers(text, comment=comment), carried
+        text, moved = commit_message.remove_trailers(text, comment=comment), carried
     ids = [*(cid for cid in moved if cid not in drop), *match["ids"]]
     carried = commit_message.read_trailers(text, comment=comment)
     return text, [cid for cid in dict.fromkeys(ids) if cid not in carried]
@@ -107,9 +107,9 @@ def _clean_message(
 def _will_stay_empty(repo: Repo, text: bytes, comment: bytes, source: str) -> bool:
     """Whether trailers would keep an empty message from aborting the commit: `git commit -n` runs
     no hook that empties it again."""
-    from gitcp.git import message_edits
+    from gitcp.git import commit_message
 
-    empty = source == "template" or message_edits.is_unwritten(text, comment=comment)
+    empty = source == "template" or commit_message.is_unwritten(text, comment=comment)
     return empty and not link_commit.will_check_message(repo)
 
 
@@ -119,19 +119,19 @@ def _will_strip_comments(repo: Repo) -> bool:
 
 def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
     """The message with a comment about ids, which a note will have."""
-    from gitcp.git import message_edits
+    from gitcp.git import commit_message
 
     if not (comment and _will_strip_comments(repo)):
         return text
     lines = [f"{commit_message.KEY}: {cid} (in a note)" for cid in ids]
     lines += _list_prompts(repo, match)
-    return b"".join(message_edits.add_comments(commit_message.split_lines(text), comment, lines))
+    return b"".join(commit_message.add_comments(commit_message.split_lines(text), comment, lines))
 
 
 def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
     """The message with its ids in the last trailer block, a comment about them, and the trailers
     of gitcp.disclose about the sessions."""
-    from gitcp.git import message_edits
+    from gitcp.git import commit_message
 
     comments: Sequence[str] = ()
     if ids and _will_strip_comments(repo):
@@ -140,10 +140,10 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
     if key and match["sessions"]:
         from gitcp.link import unhooked
 
-        if message_edits.is_unwritten(text, comment=comment):
+        if commit_message.is_unwritten(text, comment=comment):
             unhooked.request_check(repo)
         disclosures = unhooked.format_lines(repo, key, sorted(match["sessions"]))
-    return message_edits.add_trailers(
+    return commit_message.add_trailers(
         text, ids, comment=comment, comments=comments, more=disclosures
     )
 
@@ -194,7 +194,7 @@ def check_message(record: Record) -> list[Record]:
 
 
 def _check_file(repo: Repo, path: str) -> None:
-    from gitcp.git import message_edits
+    from gitcp.git import commit_message
 
     with open(path, "rb") as f:
         text = f.read()
@@ -206,14 +206,14 @@ def _check_file(repo: Repo, path: str) -> None:
         text, template = _cut_message(text, comment), _cut_message(template, comment)
         comment = b""
     key = repo.config.get_option("gitcp.disclose") or ""
-    if message_edits.has_only_trailers(text, comment=comment, template=template, disclosing=key):
-        emptied = message_edits.collect_trailers(
-            message_edits.remove_key(text, key), comment=comment
+    if commit_message.has_only_trailers(text, comment=comment, template=template, disclosing=key):
+        emptied = commit_message.collect_trailers(
+            commit_message.remove_key(text, key), comment=comment
         )[1]
         files.replace_file(path, emptied, durable=False)
         return
     ids = _list_dropped(repo, text)
-    if ids and not message_edits.is_unwritten(text, comment=comment):
+    if ids and not commit_message.is_unwritten(text, comment=comment):
         verdict = load_verdict(repo)
         match = {"sessions": verdict["sessions"] if verdict else {}}
         files.replace_file(path, _add_trailers(repo, match, text, ids, comment), durable=False)

@@ -30,12 +30,12 @@ class Edits:
         self, objects: Objects, lines: Sequence[JournalLine], committed: Committed | None = None
     ) -> None:
         """committed: finds the authors of a content that the journal knows only as committed."""
-        from gitcp.record.journal import edit_states
+        from gitcp.record.journal import credit
 
         self._objects, self._committed = objects, committed
         self._edits, self._settled = (
             credit.list_edits(lines),
-            edit_states.list_settled_contents(lines),
+            credit.list_settled_contents(lines),
         )
         self._contents: dict[str, Version | None] = {"": Version("", ())}
 
@@ -57,9 +57,9 @@ class Edits:
 
     def trace_content(self, path: str) -> list[JournalLine]:
         """trace_content() of the journal's edits."""
-        from gitcp.record.journal import edit_states
+        from gitcp.record.journal import credit
 
-        return edit_states.trace_content(self._edits, path)
+        return credit.trace_content(self._edits, path)
 
     def credit_paths(
         self,

@@ -10,7 +10,7 @@ from gitcp.errors import Error
 from gitcp.git import encode_name
 from gitcp.lines import edit_lines
 from gitcp.record import journal, looks, session
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.record.match import Target, sources
 from gitcp.record.match.sources import MatchCase
 from gitcp.record.snapshot import scan
@@ -135,7 +135,7 @@ def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
 def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
     """The journal with what a look at path, and at the open paths, would add to it."""
     scratch = journal.copy_journal(repo)
-    unsettled = {line["path"] for line in edit_states.list_open_edits(scratch.lines)}
+    unsettled = {line["path"] for line in credit.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
         looks.record_paths(scratch, paths, time.time_ns(), write=False)

@@ -27,7 +27,7 @@ from gitcp.git.objects.object_lists import build_log_args, read_names
 from gitcp.git.objects.reading import run_tasks, split_windows, spread_batches
 from gitcp.lines import edit_lines
 from gitcp.record import journal, stream
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.record.session import others
 from gitcp.record.stream import stream_list
 from gitcp.record.turn import sessions as turn_sessions
@@ -278,7 +278,7 @@ def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
     """A lane {session_id, turns, calls, lines} for each of the sessions with open work; times in
     seconds since 1970, lines by author.  The last lane is the person's, whose calls are edits."""
     lines = journal.read_journal(repo)
-    edits = edit_states.list_open_edits(lines)
+    edits = credit.list_open_edits(lines)
     changes = _list_changes(repo, edits)
     credits = edit_lines.Edits(repo.objects, lines).credit_paths(changes).values()
     authors = [credit.get_author(edit) for edit in edits]

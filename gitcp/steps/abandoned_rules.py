@@ -52,7 +52,7 @@ class History:
         replay: Callable[[], Replay],
         read: Callable[[Version], Content | None],
     ) -> None:
-        """chain: edit_states.trace_content() of the path; replay: makes its replay, if one is
+        """chain: credit.trace_content() of the path; replay: makes its replay, if one is
         needed; read: the content of an entry, None if it is missing."""
         self._chain, self._make_replay, self._read = chain, replay, read
 

@@ -4,9 +4,9 @@ configured: they alone import inside functions."""
 HOT = set(
     """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript gitcp.text.console
     gitcp.record gitcp.checkpoints.format.keys gitcp.git.commit_message gitcp.git.config_table
-    gitcp.record.journal.credit gitcp.record.looks.credit_cases gitcp.record.journal.edit_states gitcp.text.shapes
+    gitcp.record.journal.credit gitcp.record.looks.credit_cases gitcp.record.journal.credit gitcp.text.shapes
     gitcp.guard.guard_rules gitcp.text.json gitcp.text.line_replay gitcp.record.match.linking
-    gitcp.checkpoints.links gitcp.git.message_edits gitcp.checkpoints.format.orphan_rules gitcp.text.prompt_text
+    gitcp.checkpoints.links gitcp.git.commit_message gitcp.checkpoints.format.orphan_rules gitcp.text.prompt_text
     gitcp.checkpoints.redact gitcp.record.session.stream_rules gitcp.agents.transcripts gitcp.checkpoints.format
     gitcp.entry gitcp.errors gitcp.events gitcp.events.commits gitcp.events.tool_call
     gitcp.events.turn_end gitcp.events.turn_start gitcp.events.turns gitcp.git.files gitcp.git

@@ -74,9 +74,9 @@ checkpoints/links checkpoints/redact/__init__ checkpoints/redact/images
 checkpoints/redact/json_values checkpoints/redact/options checkpoints/redact/personal
 extras/bisect/rules extras/facts/tables extras/imports/rules extras/page/page_parts
 extras/search/rules extras/ui/panes extras/ui/rows git/commit_message git/config_table
-git/message_edits git/objects/patches git/private_files guard/guard_rules lines/blame_format
+git/commit_message git/objects/patches git/private_files guard/guard_rules lines/blame_format
 lines/committed/line_moves lines/sums record/journal/credit record/journal/cuts
-record/journal/edit_states record/looks/credit_cases record/match/holding record/match/linking
+record/journal/credit record/looks/credit_cases record/match/holding record/match/linking
 record/session/stream_rules setup/care/findings setup/hook_texts steps/abandoned_rules
 steps/back/plan steps/commits/parts steps/handover_text terminal/answers terminal/completion
 terminal/history terminal/manual terminal/status text/json text/line_replay text/prompt_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.record.journal import credit, cuts, edit_states
+from gitcp.record.journal import credit, cuts
 from gitcp.record.journal.edits import collect_work
 from gitcp.text import shapes
 
@@ -186,7 +186,7 @@ def test_without_the_repeated_lines_a_journal_says_the_same(seed: int) -> None:
         for bases in (("here",), ("away",), ("here", "far", "")):
             said = [collect_work(part, session, bases.__contains__) for part in (whole, less)]
             assert said[0].build_records() == said[1].build_records()
-        files = [edit_states.map_recorded_files(part, session) for part in (whole, less)]
+        files = [credit.map_recorded_files(part, session) for part in (whole, less)]
         assert files[0] == files[1]
     assert credit.list_edits_since_look(less) == credit.list_edits_since_look(whole)
     assert credit.list_edits(less) == credit.list_edits(whole)

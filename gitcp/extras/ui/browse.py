@@ -31,7 +31,7 @@ from gitcp.git.objects import edit_tree
 from gitcp.git.records import load_entry
 from gitcp.link import commits
 from gitcp.record import journal, session
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.record.session import client_transcript, others
 from gitcp.record.turn import sessions
 from gitcp.steps.back import conversation, points, restore
@@ -187,7 +187,7 @@ class Sessions:
         """The edits of a session that no commit has."""
         if not row.item["files_touched"]:
             return []
-        open_edits = edit_states.list_open_edits(journal.read_journal(self._repo))
+        open_edits = credit.list_open_edits(journal.read_journal(self._repo))
         return [line for line in open_edits if credit.get_cause(line)[0] == row.id]
 
     def _draw_edits(self, edits: Sequence[JournalLine]) -> list[str]:

@@ -367,11 +367,11 @@ class Journal:
 
     def take_back_edits(self, session_id: str, call_id: str, begun: int) -> None:
         """Take back what was given to a call before it really began, at begun in ns."""
-        from gitcp.record.journal import edit_states
+        from gitcp.record.journal import credit
 
-        if edit_states.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
+        if credit.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
             lines = _read_raw(self.repo)[0]
-            self._replace_lines(edit_states.take_back_edits(lines, session_id, call_id, begun))
+            self._replace_lines(credit.take_back_edits(lines, session_id, call_id, begun))
 
     def _replace_lines(self, lines: list[JournalLine]) -> None:
         replace_journal(self.repo, self.repo.git_dir, lines)

@@ -6,7 +6,7 @@ the end of a turn all lines that no other repeats.
 
 from __future__ import annotations
 
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _find_needed(
         key: max((n for n, line in enumerate(lines) if key in line), default=-1)
         for key in ("look", "held")
     }
-    open_edits = edit_states.list_open_edits(expanded)
+    open_edits = credit.list_open_edits(expanded)
     edits = {_get_key(edit) for edit in open_edits}
     times = {edit["at"] for edit in open_edits}
     sessions = {credit.get_author(edit)[0] for edit in open_edits}
@@ -188,11 +188,11 @@ def _list_settled(lines: list[JournalLine], session_id: str) -> dict[str, set[st
     settled: dict[str, set[str]] = {}
     for n, line in enumerate(lines):
         if "commit" in line:
-            before, after = (edit_states.list_open_edits(lines[:end]) for end in (n, n + 1))
-            left = [(edit["path"], edit_states.get_edit_name(edit)) for edit in after]
+            before, after = (credit.list_open_edits(lines[:end]) for end in (n, n + 1))
+            left = [(edit["path"], credit.get_edit_name(edit)) for edit in after]
             paths = settled.setdefault(line["commit"], set())
             for edit in before:
-                name = edit["path"], edit_states.get_edit_name(edit)
+                name = edit["path"], credit.get_edit_name(edit)
                 if credit.get_author(edit)[0] == session_id and name not in left:
                     paths.add(edit["path"])
     return settled

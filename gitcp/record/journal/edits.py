@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
 
     # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
-    # edit_states.map_recorded_files()
+    # credit.map_recorded_files()
     _Part = tuple[
         dict[str, list[JournalLine]],
         set[str],
@@ -295,12 +295,12 @@ def collect_work(
     is_here: Callable[[str], bool] = lambda _: True,
 ) -> Work:
     """The open edits of a session, by the lines of a journal.  is_here: as Work has it."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     paths: dict[str, list[JournalLine]] = {}
     origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
     later_names: dict[str, dict[str, None]] = {}
-    for line in edit_states.list_open_edits(lines):
+    for line in credit.list_open_edits(lines):
         paths.setdefault(line["path"], []).append(line)
         if "follows" in line:
             path, source = line["path"], line["follows"]
@@ -355,7 +355,7 @@ def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
 def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
     """The part of a session in a worktree's open edits.  Without the worktree or its journal, the
     open edits in the sessions' refs at paths that the session's state still names."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     git_dir = get_git_dir(repo, worktree_id)
     try:
@@ -374,7 +374,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         # Most that a hook appends, such as what a session's ref holds now, changes no open edit.
         is_same = file == stamp[0] and lines[: len(known)] == known
         if not is_same or any(map(credit.is_lasting, lines[len(known) :])):
-            unsettled, sessions = edit_states.list_open_edits(lines), {}
+            unsettled, sessions = credit.list_open_edits(lines), {}
         _OPEN[git_dir] = stamp, lines, unsettled, sessions
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
@@ -387,7 +387,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
             edits = {path: edits[path] for path in edits if path in touched}
         left = {path for path in edits if work.is_left(path)}
         taken = {path for path in edits if work.is_taken_back(path)}
-        sessions[session_id] = edits, left, taken, edit_states.map_recorded_files(lines, session_id)
+        sessions[session_id] = edits, left, taken, credit.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 
@@ -429,12 +429,12 @@ def _build_file(version: Version, turn: str) -> File:
 def list_withdrawn(
     repo: Repo, lines: Sequence[JournalLine], session_id: str, stream: str, since: int = 0
 ) -> set[str]:
-    """edit_states.list_withdrawn() for a session's stream, by the lines of this worktree's
+    """credit.list_withdrawn() for a session's stream, by the lines of this worktree's
     journal."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     asked = (session_id, stream, since)
-    return edit_states.list_withdrawn(
+    return credit.list_withdrawn(
         lines, *asked, lambda: _read_open(repo, repo.worktree_id, session_id)[0]
     )
 
@@ -502,9 +502,9 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
 
 def _look_at_open(held: Journal, paths: Iterable[str]) -> None:
     """Look at the paths, and at those of open edits."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
-    open_paths = {line["path"] for line in edit_states.list_open_edits(held.lines)}
+    open_paths = {line["path"] for line in credit.list_open_edits(held.lines)}
     looks.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
@@ -520,13 +520,13 @@ def settle_commit(
     sessions: those whose part in the commit is decided, by default all but the excluded ones.  The
     edits of other sessions stay open.
     """
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     if not os.path.exists(repo.join_own(NAME)):
         return
     with Journal(repo) as held:
         recorded = any(line.get("commit") == commit["oid"] for line in held.lines)
-        if not held.lines or (recorded and not edit_states.list_open_edits(held.lines)):
+        if not held.lines or (recorded and not credit.list_open_edits(held.lines)):
             return
         _look_at_open(held, ())  # a commit may have taken its time
         find_present = read_last_seen(repo, held.lines).get_entry
@@ -534,7 +534,7 @@ def settle_commit(
         line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
         line["at"] = read_clock(repo)
         is_settled = _build_settled_check(repo.objects, changes, find_present, find_committed)
-        open_edits = edit_states.list_open_edits(held.lines)
+        open_edits = credit.list_open_edits(held.lines)
         _note_strangers(repo, commit, changes, open_edits)
         for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
@@ -544,7 +544,7 @@ def settle_commit(
                 line.setdefault("linked", []).append(session_id)
         if not recorded and (ends := _read_transcript_ends(repo)):
             line["transcripts"] = ends
-        if not recorded or edit_states.list_open_edits([*held.lines, line]) != open_edits:
+        if not recorded or credit.list_open_edits([*held.lines, line]) != open_edits:
             held.append([line])
             _forget_strangers(repo, open_edits, held)
             held.cut_back()
@@ -608,9 +608,9 @@ def unlink_unfounded(
 
 def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
     """Remove the marker of such edits if all that were open before are settled."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
-    if _list_strange(before) and not _list_strange(edit_states.list_open_edits(held.lines)):
+    if _list_strange(before) and not _list_strange(credit.list_open_edits(held.lines)):
         files.remove_private(repo, repo.join_own(VISITED))
 
 
@@ -664,7 +664,7 @@ def _divide_edits(
 ) -> bool:
     """Add to a commit's line the session's edits that it left at the paths it settles, and those
     that it took at others; whether it left some."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     is_left = False
     for path in work.list_paths():
@@ -672,21 +672,19 @@ def _divide_edits(
             settled = is_settled(path, stretch)
             if settled != (path in line["settled"]):
                 edits = line.setdefault("taken" if settled else "left", {}).setdefault(path, [])
-                edits += map(edit_states.get_edit_name, stretch.edits)
+                edits += map(credit.get_edit_name, stretch.edits)
                 is_left = is_left or not settled
     return is_left
 
 
 def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
     """Settle a session's open edits at these paths: no commit takes them any more."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     with Journal(repo) as held:
         work = collect_work(held.lines, session_id)
         edits = {path: work.list_edits(path) for path in paths}
-        settled = {
-            path: [*map(edit_states.get_edit_name, edits[path])] for path in edits if edits[path]
-        }
+        settled = {path: [*map(credit.get_edit_name, edits[path])] for path in edits if edits[path]}
         held.append([{"taken": settled, "at": read_clock(repo)}] if settled else [])
 
 

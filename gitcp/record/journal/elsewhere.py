@@ -13,15 +13,7 @@ from gitcp.git import ANY, decode_name, files
 from gitcp.git.objects import reading
 from gitcp.git.repo import Repo
 from gitcp.record import journal, looks, session
-from gitcp.record.journal import (
-    Journal,
-    LastSeen,
-    credit,
-    edit_states,
-    held_lines,
-    read_clock,
-    read_last_seen,
-)
+from gitcp.record.journal import Journal, LastSeen, credit, held_lines, read_clock, read_last_seen
 from gitcp.record.journal.edits import Work, collect_work, list_open_paths_in
 from gitcp.record.looks import credit_cases, windows
 from gitcp.record.match import holding
@@ -155,7 +147,7 @@ def _look(other: Repo, paths: Collection[str]) -> None:
             looks.record_paths(held, paths, at)
         marker, open_edits = (
             other.join_own(journal.VISITED),
-            edit_states.list_open_edits(held.lines),
+            credit.list_open_edits(held.lines),
         )
         if any(edit.get("how") == credit.STRANGER for edit in open_edits):
             files.touch_private(other, marker)
@@ -208,7 +200,7 @@ def _split_steps(
     if ends is None:
         return []
     start, end = ((after[0], journal.repo.objects.write("blob", data)) for data in ends)
-    edits = edit_states.list_edits_since_opening(journal.lines, writer[0], writer[2])
+    edits = credit.list_edits_since_opening(journal.lines, writer[0], writer[2])
     if end in [credit.parse_entry(line["after"]) for line in edits if line["path"] == path]:
         start = end = before or end  # an earlier look has recorded the call's part
     if before and before[1] == start[1]:
@@ -269,14 +261,14 @@ def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Ch
     taken: dict[str, list[Any]] = {}
     with Journal(repo) as held:
         work, at = collect_work(held.lines, state["session_id"]), read_clock(repo)
-        streams = edit_states.map_recorded_files(held.lines, state["session_id"])
+        streams = credit.map_recorded_files(held.lines, state["session_id"])
         for path in former:
             for stretch in work.list_stretches(path):
                 entries = [stretch.build_record(path)]
                 read, is_gone = repo.objects.read_blob, former.__contains__
                 for _, name, _ in holding.pair_renamed(entries, changes, read, is_gone):
                     lines += [{**line, "path": name} for line in _make_stated_edits(stretch, at)]
-                    names = map(edit_states.get_edit_name, stretch.edits)
+                    names = map(credit.get_edit_name, stretch.edits)
                     taken.setdefault(path, []).extend(names)
                     lines += _rename_recorded(streams.values(), path, name, at)
         held.append([*lines, {"taken": taken, "at": at}] if taken else [])
@@ -314,7 +306,7 @@ def _make_stated_edits(stretch: Stretch, at: int) -> list[JournalLine]:
 def _settle_edits(other: Repo, stretches: Iterable[tuple[str, Stretch]]) -> None:
     settled: dict[str, list[Any]] = {}
     for path, stretch in stretches:
-        settled.setdefault(path, []).extend(map(edit_states.get_edit_name, stretch.edits))
+        settled.setdefault(path, []).extend(map(credit.get_edit_name, stretch.edits))
     with Journal(other) as held:
         held.append([{"taken": settled, "at": read_clock(other)}])
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from gitcp.git.objects import find_entry, read_commit
 from gitcp.git.objects.object_lists import list_commits
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.record.session import others
 from gitcp.text.shapes import EDITS
 
@@ -40,10 +40,10 @@ def rebuild_journal(
     lines, lost = _unite_lines(repo, worktree_hash, remaining)
     names: dict[str, list[list[object]]] = {}
     for line in credit.list_edits(lost):
-        names.setdefault(line["path"], []).append(edit_states.get_edit_name(line))
+        names.setdefault(line["path"], []).append(credit.get_edit_name(line))
     settled: dict[str, list[object]] = {}
-    for edit in edit_states.list_open_edits(lines) if lost else ():
-        session_id, name = credit.get_author(edit)[0], edit_states.get_edit_name(edit)
+    for edit in credit.list_open_edits(lines) if lost else ():
+        session_id, name = credit.get_author(edit)[0], credit.get_edit_name(edit)
         is_lost = name in names.get(edit["path"], ())
         state = others.peek_state(repo, session_id) if session_id and is_lost else None
         if state and edit["path"] not in state.get("files_touched", ()):

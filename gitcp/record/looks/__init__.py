@@ -286,10 +286,10 @@ def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
 def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
     """The paths of open edits that have no file now.  present: what is known to be at some of
     them."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     root = os.fsencode(journal.repo.worktree)
-    paths = {line["path"] for line in edit_states.list_open_edits(journal.lines)}
+    paths = {line["path"] for line in credit.list_open_edits(journal.lines)}
     return {
         path
         for path in paths

@@ -284,11 +284,11 @@ def is_made_by_hook(
 ) -> bool:
     """Whether a change of a path, from this entry, is by the hooks that run on an auto-commit: the
     entry is the commit's, or a hook's."""
-    from gitcp.record.journal import edit_states
+    from gitcp.record.journal import credit
 
     if path not in judged:
         return False
     if judged[path] == before:
         return True
-    edits = edit_states.trace_content(credit.list_edits(lines), path)
+    edits = credit.trace_content(credit.list_edits(lines), path)
     return bool(edits and edits[-1]["how"] == credit.HOOK)

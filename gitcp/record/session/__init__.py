@@ -200,12 +200,11 @@ def is_unsettled(state: State) -> bool:
 def note_unstored(state: State, lines: Iterable[JournalLine]) -> None:
     """Note which files over a limit, by its session, no commit has yet, by the journal of its
     home: no stream has them."""
-    from gitcp.record.journal import edit_states
 
     lines, session_id = [*lines], state["session_id"]
     paths = {*credit.list_large_paths(lines, session_id)}
     if over := state.get("over_limit"):
-        edits = [line for line in edit_states.list_open_edits(lines) if line["path"] in over]
+        edits = [line for line in credit.list_open_edits(lines) if line["path"] in over]
         paths |= {line["path"] for line in edits if credit.get_author(line)[0] == session_id}
     state["unstored"] = sorted(paths)
     if not paths:

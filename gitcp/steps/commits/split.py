@@ -16,15 +16,7 @@ from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.stored import read_session
 from gitcp.errors import Busy, Changed, Error, Moved
-from gitcp.git import (
-    build_person_env,
-    commit_message,
-    encode_name,
-    files,
-    message_edits,
-    objects,
-    refs,
-)
+from gitcp.git import build_person_env, commit_message, encode_name, files, objects, refs
 from gitcp.git.commit_message import KEY
 from gitcp.git.files import exclusive
 from gitcp.git.objects import compare_trees, edit_tree, find_tree, need_commit, object_lists
@@ -210,7 +202,7 @@ class Splitter:
         parts = [self.stager.count_lines(path, *change) for path, change in self._compare(tree)]
         is_linked = bool(self.overlaps or self.needs)
         if not is_linked:
-            message = message_edits.remove_trailers(encode_name(message)).decode(
+            message = commit_message.remove_trailers(encode_name(message)).decode(
                 errors="surrogateescape"
             )
         return {

@@ -7,7 +7,7 @@ from gitcp.errors import Error
 from gitcp.git.objects import Lookup, find_file, find_tree
 from gitcp.lines.edit_lines import Edits
 from gitcp.link.commit import find_acting
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.record.journal.credit import parse_entry
 from gitcp.record.session import others
 from gitcp.record.snapshot import index, scan
@@ -318,7 +318,7 @@ def read_change(repo: Repo, dry: bool) -> Stager:
     """What divides the change from HEAD to the worktree.  dry: write nothing into the journal."""
     present = read_present(repo, dry)
     edits = Edits(repo.objects, present.lines)
-    opened = {(line["path"], line["at"]) for line in edit_states.list_open_edits(present.lines)}
+    opened = {(line["path"], line["at"]) for line in credit.list_open_edits(present.lines)}
     return Stager(present, present.head_tree, edits, opened)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.text import shapes
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
         credit.build_edit("b", ("100644", "3" * 40), None, shapes.PERSON, "between", 4),
         {"commit": "e" * 40, "settled": ["b"]},
     ]
-    assert edit_states.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
+    assert credit.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_a_call_was_given_from_before_it_began_is_taken_back(
         {"close": "d", "session": "r", "at": 13},
         edit,
     ]
-    taken = edit_states.take_back_edits(lines, "s", "c", 20)
+    taken = credit.take_back_edits(lines, "s", "c", 20)
     gone = {key for key, value in corrected.items() if value is None}
     assert taken[3] == {k: v for k, v in {**edit, **corrected}.items() if k not in gone}
     assert (taken is lines) == (not corrected)

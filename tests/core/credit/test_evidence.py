@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.record.looks import credit_cases
 from gitcp.text.shapes import PERSON, UNKNOWN
 
@@ -238,8 +238,8 @@ def test_a_chain_follows_a_path_through_its_renames() -> None:
         credit.build_edit("new", one, two, B, "tool", 5),
         credit.build_edit("old", None, three, B, "tool", 6),
     ]
-    assert [line["at"] for line in edit_states.trace_content(lines, "new")] == [1, 4, 4, 5]
-    assert [line["at"] for line in edit_states.trace_content(lines, "old")] == [1, 4, 6]
+    assert [line["at"] for line in credit.trace_content(lines, "new")] == [1, 4, 4, 5]
+    assert [line["at"] for line in credit.trace_content(lines, "old")] == [1, 4, 6]
 
 
 @pytest.mark.parametrize("who", [None, "somebody", ["a"], ["a", "b", 3], 5])

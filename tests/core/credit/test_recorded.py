@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.record.journal import edit_states
+from gitcp.record.journal import credit
 
 A: list[str] = ["100644", "a" * 40]
 
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], Has]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_journal_tells_what_a_stream_has(name: str) -> None:
     lines, want = CASES[name]
-    recorded = edit_states.map_recorded_files(lines, "s")
+    recorded = credit.map_recorded_files(lines, "s")
     has = {stream: files if files is None else sorted(files) for stream, files in recorded.items()}
     assert has == want
 
@@ -74,9 +74,9 @@ WITHDRAWN: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
 @pytest.mark.parametrize("name", WITHDRAWN)
 def test_the_journal_tells_what_was_taken_back_before_a_commit(name: str) -> None:
     lines, want = WITHDRAWN[name]
-    assert edit_states.list_withdrawn(lines, "s", "one", 1, set) == want
+    assert credit.list_withdrawn(lines, "s", "one", 1, set) == want
 
 
 def test_open_work_is_not_taken_back() -> None:
     lines = [edit(1), put("one", "a", at=2)]
-    assert edit_states.list_withdrawn(lines, "s", "one", 1, lambda: {"a"}) == set()
+    assert credit.list_withdrawn(lines, "s", "one", 1, lambda: {"a"}) == set()

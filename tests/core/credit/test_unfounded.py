@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.record.journal import cuts, edit_states
+from gitcp.record.journal import credit, cuts
 from gitcp.text.record_types import JournalLine
 
 
@@ -38,7 +38,7 @@ def test_a_commit_is_unfounded_if_all_of_the_sessions_edits_in_it_were_taken_bac
     lines: list[JournalLine], unfounded: dict[str, set[str]]
 ) -> None:
     every: list[JournalLine] = [{"open": "c", "session": "s", "at": 10}, *lines]
-    corrected = edit_states.take_back_edits(every, "s", "c", 20)
+    corrected = credit.take_back_edits(every, "s", "c", 20)
     assert cuts.list_unfounded(every, corrected, "s")[0] == unfounded
 
 
@@ -49,5 +49,5 @@ def test_a_path_is_unfounded_in_a_commit_that_keeps_others() -> None:
         edit("g", 5, "tool", "b"),
         commit("c1", 16, "f", "g"),
     ]
-    corrected = edit_states.take_back_edits(lines, "s", "c", 20)
+    corrected = credit.take_back_edits(lines, "s", "c", 20)
     assert cuts.list_unfounded(lines, corrected, "s") == ({}, {"c1": {"f"}})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.checkpoints.format import line_authors
-from gitcp.record.journal import credit, edit_states
+from gitcp.record.journal import credit
 from gitcp.text.shapes import PERSON
 
 EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -106,12 +106,12 @@ def test_the_edits_of_a_moved_path_begin_with_the_content_that_came(paths: tuple
     come = credit.build_edit(new, None, ("100644", "2"), PERSON, "between", 9) | {"follows": old}
     look = sorted([gone, come], key=lambda line: str(line["path"]))
     stood = {**gone, "after": ("100644", "1")}
-    assert edit_states.trace_content([first, *look], new) == [first, stood, come]
+    assert credit.trace_content([first, *look], new) == [first, stood, come]
 
 
 def test_files_that_change_places_have_each_others_edits() -> None:
     one, two = ("100644", "1"), ("100644", "2")
     a = credit.build_edit("a", one, two, PERSON, "between", 9) | {"follows": "b"}
     b = credit.build_edit("b", two, one, PERSON, "between", 9) | {"follows": "a"}
-    assert edit_states.trace_content([a, b], "a") == [{**b, "after": two}, a]
-    assert edit_states.trace_content([a, b], "b") == [{**a, "after": one}, b]
+    assert credit.trace_content([a, b], "a") == [{**b, "after": two}, a]
+    assert credit.trace_content([a, b], "b") == [{**a, "after": one}, b]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.git.commit_message import split_lines
-from gitcp.git.message_edits import choose_comment_char, find_own_block
+from gitcp.git.commit_message import choose_comment_char, find_own_block, split_lines
 from tests.core.message.test_trailers import BELOW, EDITOR
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitcp.git import commit_message, message_edits
+from gitcp.git import commit_message
 from gitcp.git.commit_message import find_cut, split_lines
 
 A, B, C = "a1b2c3d4e5f6", "0123456789ab", "fedcba987654"
@@ -86,16 +86,16 @@ CORPUS = [
 @pytest.mark.parametrize("message", CORPUS, ids=range(len(CORPUS)))
 def test_a_line_goes_where_git_puts_it(message: bytes) -> None:
     for ids in ([A], [A, B]):
-        assert message_edits.add_trailers(message, ids) == oracle(message, ids)
+        assert commit_message.add_trailers(message, ids) == oracle(message, ids)
 
 
 @pytest.mark.parametrize("char", [";", "!", "%"])
 def test_another_comment_character_goes_where_git_puts_it(char: str) -> None:
     message = (b"fix: x\n\n# text\n" + EDITOR).replace(b"\n#", b"\n" + char.encode())
-    got = message_edits.add_trailers(message, [A], comment=char.encode())
+    got = commit_message.add_trailers(message, [A], comment=char.encode())
     assert got == oracle(message, [A], char)
     hashes = b"subject\n\n# not a comment\n"
-    assert message_edits.add_trailers(hashes, [A], comment=char.encode()) == oracle(
+    assert commit_message.add_trailers(hashes, [A], comment=char.encode()) == oracle(
         hashes, [A], char
     )
 
@@ -114,7 +114,7 @@ def test_any_message_that_begins_with_text_is_extended_as_by_git(
     first: bytes, more: list[bytes]
 ) -> None:
     message = b"\n".join([first, *more])
-    assert message_edits.add_trailers(message, [A, C]) == oracle(message, [A, C])
+    assert commit_message.add_trailers(message, [A, C]) == oracle(message, [A, C])
 
 
 def cleaned(message: bytes) -> bytes:
@@ -130,14 +130,14 @@ def test_the_commit_has_what_was_added(lines: list[bytes], editor: bool) -> None
     """Except below a line of white space, which git takes for a part of the block, and which its
     clean-up empties, so that the block ends there."""
     message = b"\n".join(lines) + b"\n" + (EDITOR if editor else b"")
-    added = message_edits.add_trailers(message, [A, C])
+    added = commit_message.add_trailers(message, [A, C])
     text = [s for s in cleaned(message).split(b"\n") if not s.startswith((b"Signed", b"Entire"))]
     written = cleaned(added if any(text) else b"typed" + added)
     has = commit_message.read_trailers(written)
     assert has.count(A) >= 1
     assert has.count(C) == 1
     if not any(line.startswith(b"#") for line in lines):  # git drops those inside a block
-        assert message_edits.add_trailers(added, [A, C]) == added
+        assert commit_message.add_trailers(added, [A, C]) == added
 
 
 EMPTY = [
@@ -160,7 +160,7 @@ EMPTY = [
 def test_a_message_still_to_be_written_is_not_glued_to_the_trailer(
     message: bytes, want: bytes
 ) -> None:
-    got = message_edits.add_trailers(message, [A])
+    got = commit_message.add_trailers(message, [A])
     assert got == want
     for typed in (b"subject", b"fix: x", b"fix: x\n\nbody"):
         assert commit_message.read_trailers(typed + got) == [A]
@@ -170,24 +170,24 @@ def test_a_message_still_to_be_written_is_not_glued_to_the_trailer(
     "message", [b"\n\nfix: x\n", b"# This is the 1st commit message:\n\nfix: x\n", b"#\n\nfix: x"]
 )
 def test_a_subject_below_empty_lines_or_comments_is_still_the_subject(message: bytes) -> None:
-    assert message_edits.add_trailers(message, [A]).endswith(b"\n\nfix: x\n\n" + LINE)
+    assert commit_message.add_trailers(message, [A]).endswith(b"\n\nfix: x\n\n" + LINE)
 
 
 def test_a_message_that_begins_like_a_comment_is_text_when_no_editor_opens() -> None:
     message = b"#12: fix\n\n#13 too\n"
-    added = message_edits.add_trailers(message, [A], comment=b"")
+    added = commit_message.add_trailers(message, [A], comment=b"")
     assert added == message + b"\n" + LINE
     assert commit_message.read_trailers(added) == [A]
-    assert message_edits.add_trailers(b"#12: fix\n", [A]) == b"#12: fix\n\n" + LINE
+    assert commit_message.add_trailers(b"#12: fix\n", [A]) == b"#12: fix\n\n" + LINE
 
 
 def test_an_id_that_is_none_is_not_taken_for_ours() -> None:
     message = b"subject\n\n" + LINE.upper()
-    assert message_edits.add_trailers(message, [A]) == b"subject\n\n" + LINE.upper() + LINE
+    assert commit_message.add_trailers(message, [A]) == b"subject\n\n" + LINE.upper() + LINE
 
 
 def test_no_id_changes_nothing() -> None:
-    assert message_edits.add_trailers(b"subject", []) == b"subject"
+    assert commit_message.add_trailers(b"subject", []) == b"subject"
 
 
 HINT = ["Delete the line to keep the commit", "", "unlinked."]
@@ -196,13 +196,13 @@ SHOWN = b"# Delete the line to keep the commit\n#\n# unlinked.\n"
 
 @pytest.mark.parametrize("text", [b"", b"subject\n", b"fix: x\n\nbody\n"])
 def test_comments_for_the_person_stand_before_the_comments_of_git(text: bytes) -> None:
-    got = message_edits.add_trailers(text + EDITOR, [A], comments=HINT)
+    got = commit_message.add_trailers(text + EDITOR, [A], comments=HINT)
     assert got.endswith(b"\n\n" + LINE + b"\n" + SHOWN + b"#\n" + EDITOR[1:])
 
 
 @pytest.mark.parametrize("text", [b"", b"subject\n", b"subject\n\n# kept by git\n"])
 def test_comments_for_the_person_stand_below_the_scissors(text: bytes) -> None:
-    got = message_edits.add_trailers(
+    got = commit_message.add_trailers(
         text + b"\n" + BELOW + b"#\n# On branch main\n", [A], comments=HINT
     )
     assert got.endswith(b"\n" + BELOW + b"#\n" + SHOWN + b"#\n# On branch main\n")
@@ -214,15 +214,15 @@ def test_comments_for_the_person_stand_below_the_scissors(text: bytes) -> None:
     [b"", b"subject\n", b"subject\n\n# text\nmore\n", b"#12 fix\n", b"s\n\n; x\n"],
 )
 def test_without_comments_of_git_there_are_none_of_ours(message: bytes) -> None:
-    assert b"Delete" not in message_edits.add_trailers(message, [A], comments=HINT)
-    assert message_edits.add_trailers(message, [A], comments=HINT) == message_edits.add_trailers(
+    assert b"Delete" not in commit_message.add_trailers(message, [A], comments=HINT)
+    assert commit_message.add_trailers(message, [A], comments=HINT) == commit_message.add_trailers(
         message, [A]
     )
 
 
 def test_comments_take_the_comment_character() -> None:
     message = b"subject\n" + EDITOR.replace(b"\n#", b"\n;")
-    got = message_edits.add_trailers(message, [A], comment=b";", comments=["one"])
+    got = commit_message.add_trailers(message, [A], comment=b";", comments=["one"])
     assert got.startswith(b"subject\n\n" + LINE + b"\n; one\n;\n; Please")
 
 
@@ -282,19 +282,19 @@ def test_ids_are_found_anywhere_once() -> None:
 
 
 def test_the_ids_of_squashed_messages_move_into_the_last_block() -> None:
-    ids, text = message_edits.collect_trailers(SQUASH_MSG)
+    ids, text = commit_message.collect_trailers(SQUASH_MSG)
     assert ids == [A, B]
     assert text == (
         b"Squashed commit of the following:\n\ncommit 1234\nAuthor: A\n\n    one\n\n"
         b"commit 5678\nAuthor: A\n\n    two\n"
     )
-    assert message_edits.add_trailers(text, ids) == text + b"\n" + LINE + OTHER
+    assert commit_message.add_trailers(text, ids) == text + b"\n" + LINE + OTHER
 
 
 def test_the_ids_of_a_rebase_move_above_the_comments_of_git() -> None:
-    ids, text = message_edits.collect_trailers(REBASE)
+    ids, text = commit_message.collect_trailers(REBASE)
     assert ids == [A, B, C]
-    moved = message_edits.add_trailers(text, ids)
+    moved = commit_message.add_trailers(text, ids)
     assert moved.count(b"\nEntire-Checkpoint: ") == 3
     assert b"one\n\n# This is the commit message #2:\n\nfix: two" in moved
     block = b"body\n\nSigned-off-by: A <a@b>\n" + LINE + OTHER
@@ -303,18 +303,18 @@ def test_the_ids_of_a_rebase_move_above_the_comments_of_git() -> None:
 
 def test_the_subject_of_a_squashed_message_is_not_glued() -> None:
     message = REBASE.replace(b"\n\nbody", b"").replace(b"Signed-off-by: A <a@b>\n", b"")
-    ids, text = message_edits.collect_trailers(message)
-    assert b"\n\nfix: two\n\n" + LINE + OTHER in message_edits.add_trailers(text, ids)
+    ids, text = commit_message.collect_trailers(message)
+    assert b"\n\nfix: two\n\n" + LINE + OTHER in commit_message.add_trailers(text, ids)
 
 
 def test_no_empty_lines_are_left_where_an_id_was_taken() -> None:
-    assert message_edits.collect_trailers(LINE + b"\nsubject\n\n") == ([A], b"subject\n\n")
-    assert message_edits.collect_trailers(b"s\n\n" + LINE + b"\n\nbody\n") == ([A], b"s\n\nbody\n")
+    assert commit_message.collect_trailers(LINE + b"\nsubject\n\n") == ([A], b"subject\n\n")
+    assert commit_message.collect_trailers(b"s\n\n" + LINE + b"\n\nbody\n") == ([A], b"s\n\nbody\n")
 
 
 def test_nothing_below_the_cut_is_collected() -> None:
     message = b"subject\n\n" + BELOW + b"diff\n" + LINE
-    assert message_edits.collect_trailers(message) == ([], message)
+    assert commit_message.collect_trailers(message) == ([], message)
 
 
 @pytest.mark.parametrize(
@@ -332,12 +332,12 @@ def test_nothing_below_the_cut_is_collected() -> None:
     ],
 )
 def test_our_lines_are_removed_from_the_last_block_only(message: bytes, want: bytes) -> None:
-    assert message_edits.remove_trailers(message) == want
+    assert commit_message.remove_trailers(message) == want
 
 
 @pytest.mark.parametrize("message", CORPUS, ids=range(len(CORPUS)))
 def test_what_was_added_to_a_message_can_be_removed(message: bytes) -> None:
-    removed = message_edits.remove_trailers(message_edits.add_trailers(message, [C]))
+    removed = commit_message.remove_trailers(commit_message.add_trailers(message, [C]))
     assert commit_message.read_trailers(removed) == []
     assert removed.partition(b"\n")[0] == message.partition(b"\n")[0]
 
@@ -358,17 +358,19 @@ ONLY = [
 
 @pytest.mark.parametrize(("message", "want"), ONLY)
 def test_a_message_with_nothing_but_the_trailer_is_known(message: bytes, want: bool) -> None:
-    assert message_edits.has_only_trailers(message) is want
+    assert commit_message.has_only_trailers(message) is want
 
 
 def test_a_template_left_as_it_was_is_no_message() -> None:
     template = b"Why:\n\nHow:\n# a hint\n"
-    left = message_edits.add_trailers(template + EDITOR, [A])
-    assert message_edits.has_only_trailers(left, template=template)
-    assert not message_edits.has_only_trailers(left.replace(b"Why:", b"Why: so"), template=template)
-    assert not message_edits.has_only_trailers(left)
+    left = commit_message.add_trailers(template + EDITOR, [A])
+    assert commit_message.has_only_trailers(left, template=template)
+    assert not commit_message.has_only_trailers(
+        left.replace(b"Why:", b"Why: so"), template=template
+    )
+    assert not commit_message.has_only_trailers(left)
 
 
 def test_text_is_not_a_comment_when_there_are_no_comments() -> None:
-    assert message_edits.has_only_trailers(b"#12\n\n" + LINE)
-    assert not message_edits.has_only_trailers(b"#12\n\n" + LINE, comment=b"")
+    assert commit_message.has_only_trailers(b"#12\n\n" + LINE)
+    assert not commit_message.has_only_trailers(b"#12\n\n" + LINE, comment=b"")
