@@ -24,7 +24,13 @@ from gitcp.git import refs
 from gitcp.git.objects import Lookup, Objects, write_commit
 from gitcp.git.repo import Repo
 from gitcp.record.snapshot import own_index
-from gitcp.record.snapshot import scan as snapshot_scan
+from gitcp.record.snapshot.scan import (
+    confirm_changes,
+    read_paths,
+    resolve_changes,
+    scan_worktree,
+    write_tree,
+)
 from tests.conftest import sealed, search_path  # noqa: F401
 
 TYPE_CHECKING = False
@@ -55,20 +61,20 @@ class Work:
     def list_changes(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo):
-            snapshot_scan.confirm_changes(repo.objects, snapshot_scan.scan_worktree(repo))
+            confirm_changes(repo.objects, scan_worktree(repo))
 
     def whole_snapshot(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo):
-            scan = snapshot_scan.scan_worktree(repo)
-            resolved = partial(snapshot_scan.resolve_changes, repo.objects, scan, write=True)
+            scan = scan_worktree(repo)
+            resolved = partial(resolve_changes, repo.objects, scan, write=True)
             self.commit(repo, scan.head, lambda head: resolved(find_held=head))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))
         paths = [str(repos.file(self.path, n).relative_to(self.path)) for n in (1, 77, 150)]
         with Objects(repo):
-            found = snapshot_scan.read_paths(repo, [*paths, "notes/new.txt"], write=True)
+            found = read_paths(repo, [*paths, "notes/new.txt"], write=True)
             self.commit(repo, "HEAD", lambda _: found)
 
     def commit(self, repo: Repo, head: str | None, entries: Callable[..., Entries]) -> None:
@@ -78,7 +84,7 @@ class Work:
         found = entries(Lookup(repo.objects, tip_tree[0] if tip_tree else None))
         head_tree = repo.objects.read(f"{head}^{{tree}}")
         assert head_tree is not None
-        tree = snapshot_scan.write_tree(repo.objects, head_tree[0], found)
+        tree = write_tree(repo.objects, head_tree[0], found)
         new = write_commit(repo, tree, [tip[0]] if tip else [], "snap")
         refs.update_refs(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
 

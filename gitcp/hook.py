@@ -14,11 +14,11 @@ import os
 import sys
 
 from gitcp import events, git
-from gitcp import record as context
 from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
 from gitcp.git import objects
 from gitcp.git.config_table import EVENTS
 from gitcp.git.repo import Repo, look_early
+from gitcp.record import is_off, open_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
     argv = sys.argv[1:]
     if not argv or argv[0].startswith("-"):
-        from gitcp.cmd.setup import hook as listing
+        from gitcp.cmd.setup import hook
         from gitcp.terminal import cli
 
-        return cli.run_guarded(lambda: listing.run(argv))
+        return cli.run_guarded(lambda: hook.run(argv))
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
         return OK  # a git command of gitcp's ran this hook
     git.begin_deadline()
@@ -106,7 +106,7 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
         stdin = decode_lines(sys.stdin.buffer.read())
     repo = Repo.find_here()
-    if context.is_off(repo):
+    if is_off(repo):
         return OK
     return run(repo, {"type": "event", "event": event, "args": list(args), "stdin": stdin})
 
@@ -145,7 +145,7 @@ def run(repo: Repo, first: Record) -> int:
     if built_in and event not in COMMITTING and os.path.exists(repo.join_own("auto")):
         from gitcp.steps.commits import auto
 
-        auto.settle_left_over(context.open_context(repo))
+        auto.settle_left_over(open_context(repo))
     messages: list[Record] = []
     refusals: list[Record] = []
     warnings: list[str] = []
@@ -188,7 +188,7 @@ def _run_pipeline(
                     raise
                 reason = str(e).partition("\n")[0]  # the lines after it are the usage
                 faults.append(f"{reason}; the built-in pipeline ran")
-        with context.open_context(repo) as ctx:
+        with open_context(repo) as ctx:
             records = events.run_pipeline(ctx, stages, [first])
     except Exception as e:  # the event's other pipelines run all the same
         return [], [*faults, _explain(e)]
@@ -216,7 +216,7 @@ def _is_message(record: Record) -> bool:
 def _store_missing_checkpoint(repo: Repo, first: Record) -> None:
     """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
     failed.  first: the event of post-commit."""
-    with context.open_context(repo) as ctx:
+    with open_context(repo) as ctx:
         from gitcp.record import match
 
         if match.lacks_checkpoint(ctx):

@@ -6,10 +6,9 @@ from functools import partial
 
 from gitcp import git
 from gitcp.checkpoints import format, listing, merging, writing
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import merge_rules
 from gitcp.checkpoints.merging import Union
-from gitcp.checkpoints.stored import read_directory
+from gitcp.checkpoints.stored import is_branch_sent, list_places, list_tips, read_directory
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name, refs
 from gitcp.git.objects import Objects, need_commit
@@ -50,7 +49,7 @@ def unite_places(repo: Repo) -> None:
 
     They differ if a clone knew only the ref or only the branch when it added or forgot something.
     """
-    if checkpoints.list_tips(repo):
+    if list_tips(repo):
         refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: merge", create=False))
 
 
@@ -95,7 +94,7 @@ def leave_branch(repo: Repo) -> str:
     The refs are written first: a kill leaves the branch for the next time.  A branch that has
     other files than checkpoints, is damaged or checked out stays.
     """
-    if not repo.jj_root or checkpoints.is_branch_sent(repo) or not refs.read_ref(repo, REF):
+    if not repo.jj_root or is_branch_sent(repo) or not refs.read_ref(repo, REF):
         return ""
 
     def attempt_move() -> str:
@@ -127,9 +126,9 @@ def _list_updates(repo: Repo, create: bool = True) -> list[refs.Update]:
 
     create: also for one that has no ref.
     """
-    stored, tips = checkpoints.list_tips(repo), dict[str, str]()
+    stored, tips = list_tips(repo), dict[str, str]()
     repo.objects.read_ahead(stored.values())
-    for place in checkpoints.list_places(repo):
+    for place in list_places(repo):
         if place == shapes.CHECKPOINTS or place.endswith("/sessions"):
             continue
         authors: Authors = {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from gitcp import VERSION
 from gitcp.agents import transcripts
 from gitcp.checkpoints import format
-from gitcp.checkpoints import transcripts as stored_transcripts
+from gitcp.checkpoints.transcripts import hash_content
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, files, format_now, gitdir, refs
 from gitcp.git.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
@@ -785,4 +785,4 @@ def _compare_hash(stored: str, transcript: bytes) -> str:
     if not stored:
         return "absent"
 
-    return "match" if stored == stored_transcripts.hash_content(transcript) else "differs"
+    return "match" if stored == hash_content(transcript) else "differs"

@@ -137,9 +137,9 @@ def store_transcript(
     with exclusive(repo, f"transcript-{source.session_id}"):
         copy = Copy(repo, name)
 
-        from gitcp.checkpoints import redactor as redaction
+        from gitcp.checkpoints.redactor import can_read_rules
 
-        live = _open_live(repo, source.path) if redaction.can_read_rules(repo) else -1
+        live = _open_live(repo, source.path) if can_read_rules(repo) else -1
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, copy, source.redactor, source.scanner)
@@ -223,9 +223,9 @@ def store_session(
     """
     scan = find_client(state.get("agent_type", "")).scan
 
-    from gitcp.checkpoints import redactor as redaction
+    from gitcp.checkpoints.redactor import Lazy
 
-    path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
+    path, redactor = state.get("transcript_path"), Lazy(repo, state["session_id"])
     source = Source(state["session_id"], path, redactor, scan)
     result = store_transcript(repo, source, complete, check)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))

@@ -10,8 +10,15 @@ import os
 
 from gitcp.agents import transcripts
 from gitcp.checkpoints import format
-from gitcp.checkpoints import stored as checkpoints
-from gitcp.checkpoints.stored import BLOB, Checkpoint
+from gitcp.checkpoints.stored import (
+    BLOB,
+    Checkpoint,
+    Places,
+    find_checkpoint,
+    list_remote_branches,
+    needs_own_ref,
+    write_signed,
+)
 from gitcp.errors import Error
 from gitcp.git import encode_name, refs
 from gitcp.git.objects import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
@@ -89,7 +96,7 @@ def set_trees(repo: Repo, trees: Mapping[str, str | None]) -> None:
         for cid, tree in trees.items():
             ref = shapes.build_checkpoint_ref(cid)
             has_ref = read_commit(repo.objects, ref) is not None
-            if not has_ref and not checkpoints.needs_own_ref(repo):
+            if not has_ref and not needs_own_ref(repo):
                 on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
             elif tree or has_ref:
                 updates.append(_set_tree(repo, ref, tree, f"Checkpoint: {cid}"))
@@ -112,7 +119,7 @@ def _set_tree(repo: Repo, ref: str, tree: str | None, message: str) -> refs.Upda
 
 def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
     """The tree of a checkpoint in this clone's own places; None if they do not have it."""
-    places, trouble = checkpoints.Places(repo), list[Error]()
+    places, trouble = Places(repo), list[Error]()
     for place in (shapes.CHECKPOINTS, REF):
         if tree := places.find_tree(place, checkpoint_id, trouble):
             return tree
@@ -124,7 +131,7 @@ def _find_own_commits(repo: Repo, prepared: Sequence[Prepared]) -> dict[str, Com
     stored = {
         cid: read_commit(repo.objects, shapes.build_checkpoint_ref(cid)) for cid, *_ in prepared
     }
-    if not all(stored.values()) and checkpoints.needs_own_ref(repo):
+    if not all(stored.values()) and needs_own_ref(repo):
         return stored
     return {cid: commit for cid, commit in stored.items() if commit or shapes.is_ulid(cid)}
 
@@ -138,7 +145,7 @@ def _write_ref(
 ) -> refs.Update:
     """Write the commit of a checkpoint with a ref of its own; return the update of that ref."""
     before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
-    if not tip and (stored := checkpoints.find_checkpoint(repo, checkpoint_id)):
+    if not tip and (stored := find_checkpoint(repo, checkpoint_id)):
         before = stored[1]  # on the branch
     tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
     ref, parents = shapes.build_checkpoint_ref(checkpoint_id), [old] if old else []
@@ -151,7 +158,7 @@ def _write_branch(repo: Repo, prepared: Sequence[Prepared], subject: str | None)
     """Write the commit of the branch with these checkpoints; return the update of the branch.
     Without our branch it is built on a remote's."""
     tip = ours = read_commit(repo.objects, REF)
-    if not ours and (names := checkpoints.list_remote_branches(repo)):
+    if not ours and (names := list_remote_branches(repo)):
         tip = read_commit(repo.objects, names[0])
     before = tip["tree"] if tip else None
     if before and not ours:  # only the checkpoints of a remote's branch are pushed on
@@ -174,7 +181,7 @@ def _write_commit(
 ) -> str:
     """Write a commit of the store with these sessions, signed if that is configured."""
     message = _format_message(prepared, subject)
-    return checkpoints.write_signed(repo, tree, parents, message, prepared[0][1]["session_id"])
+    return write_signed(repo, tree, parents, message, prepared[0][1]["session_id"])
 
 
 def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
@@ -197,7 +204,7 @@ def restore_branch(repo: Repo) -> bool:
         if not memory or memory == tip:
             return
         if not repo.jj_root:
-            lacks = not tip and not checkpoints.needs_own_ref(repo)
+            lacks = not tip and not needs_own_ref(repo)
             if lacks and read_commit(repo.objects, memory):
                 move_refs(repo, [(REF, memory, None)], "gitcp: the deleted branch goes on")
             return

@@ -160,9 +160,9 @@ def _locate_event(client: Client | None, event: Record) -> Events:
         yield home, each
     visits = files.locate_state("visits", str(event.get("session_id")))
     if home is None or event.get("elsewhere") or os.path.exists(visits):
-        from gitcp.record.turn import visits as store_visits
+        from gitcp.record.turn.visits import list_events
 
-        visited = store_visits.list_events(event, home, lambda: _read_last_prompt(client, event))
+        visited = list_events(event, home, lambda: _read_last_prompt(client, event))
         for repo, each in visited:
             os.chdir(repo.worktree)
             yield repo, each

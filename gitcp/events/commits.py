@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 
-from gitcp import record as context
 from gitcp.errors import InputError, format_error
 from gitcp.git import commit_message, encode_name, files, objects, refs
 from gitcp.git.objects import need_commit
 from gitcp.git.repo import Repo
-from gitcp.link import commit as link_commit
-from gitcp.record import per_record, session
+from gitcp.link.commit import (
+    conclude_commit,
+    find_cleanup_mode,
+    is_quiet,
+    match_sessions,
+    prepare_commit,
+    will_check_message,
+)
+from gitcp.record import open_here, per_record, session
 from gitcp.record.journal import edits
 from gitcp.record.match import (
     add_judged,
@@ -57,7 +63,7 @@ def _write_message(repo: Repo, match: Record) -> None:
         before = f.read()
     _keep_template(repo, before if source == "template" else None)
     comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
-    if edited or link_commit.find_cleanup_mode(repo) == "strip":
+    if edited or find_cleanup_mode(repo) == "strip":
         comment = _find_comment_char(repo, before)
     by_note = repo.config.get_option("gitcp.link") == "note"
     text, ids = _clean_message(match, before, comment, by_note)
@@ -110,11 +116,11 @@ def _will_stay_empty(repo: Repo, text: bytes, comment: bytes, source: str) -> bo
     from gitcp.git import commit_message
 
     empty = source == "template" or commit_message.is_unwritten(text, comment=comment)
-    return empty and not link_commit.will_check_message(repo)
+    return empty and not will_check_message(repo)
 
 
 def _will_strip_comments(repo: Repo) -> bool:
-    return link_commit.find_cleanup_mode(repo) not in ("verbatim", "whitespace")
+    return find_cleanup_mode(repo) not in ("verbatim", "whitespace")
 
 
 def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
@@ -200,7 +206,7 @@ def _check_file(repo: Repo, path: str) -> None:
         text = f.read()
     comment = _find_comment_char(repo, text)
     template = files.read_cache(repo.join_own("template"))
-    mode = link_commit.find_cleanup_mode(repo)
+    mode = find_cleanup_mode(repo)
     if mode in _KEEPING or (mode != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # Comments are text here; what is below the scissors line is not.
         text, template = _cut_message(text, comment), _cut_message(template, comment)
@@ -253,11 +259,11 @@ def _match_event(record: Record) -> Record:
     hook = record.get("event")
     if hook not in ("prepare-commit-msg", "post-commit"):
         return record
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         if hook == "post-commit":
-            return {"type": "match", **link_commit.conclude_commit(ctx.repo)}
+            return {"type": "match", **conclude_commit(ctx.repo)}
         moved, args = _settle_unseen(ctx), record.get("args", [])
-        prepared = link_commit.prepare_commit(ctx.repo, ctx.head, args, moved)
+        prepared = prepare_commit(ctx.repo, ctx.head, args, moved)
         return {"type": "match", **prepared, "args": args}
 
 
@@ -279,10 +285,10 @@ def _settle_unseen(ctx: Context) -> bool:
 
 def _judge_commit(commit: str) -> list[Record]:
     """Decide anew what would link to a commit; nothing is written."""
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         judged = need_commit(ctx.repo.objects, commit)
         parent, changes = objects.read_changes(ctx.repo.objects, judged)
-        linked = link_commit.match_sessions(ctx.repo, changes, parent, is_made_now=False)
+        linked = match_sessions(ctx.repo, changes, parent, is_made_now=False)
     found = {"type": "match", "commit": judged["oid"]}
     return [{**found, "session_id": session_id, **why} for session_id, why in linked.items()]
 
@@ -299,10 +305,10 @@ def condense(record: Record) -> list[Record]:
     if _is_watched(record):
         said.append(linking.describe_links(record["sessions"]))
     if is_news:
-        from gitcp.extras.imports import linking as imports
+        from gitcp.extras.imports.linking import notice_unrecorded
 
         repo = Repo.find_here()
-        said.append(imports.notice_unrecorded(repo, tells=_is_at_terminal()))
+        said.append(notice_unrecorded(repo, tells=_is_at_terminal()))
     return [record, *({"type": "say", "message": text} for text in said if text)]
 
 
@@ -339,7 +345,7 @@ def _is_watched(match: Record) -> bool:
         return False
     if os.path.exists(os.path.join(repo.git_dir, "sequencer")):
         return False
-    return bool(repo.config.get_option("gitcp.say")) and not link_commit.is_quiet(repo)
+    return bool(repo.config.get_option("gitcp.say")) and not is_quiet(repo)
 
 
 def _is_at_terminal() -> bool:
@@ -349,7 +355,7 @@ def _is_at_terminal() -> bool:
 def _condense_commit(match: Record) -> None:
     if match["id"] or match["dismissed"]:
         _store_sessions(match)
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         for checkpoint_id in match.get("inherited", ()):
             from gitcp.checkpoints import notes
 
@@ -376,7 +382,7 @@ def _store_sessions(match: Record) -> None:
     """Store the sessions of a match as its checkpoint, or dismiss them; one that fails is removed
     from the match."""
     failed: dict[str, Exception] = {}
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         repo, old = ctx.repo, match["old"]
         commit, states = (
             need_commit(repo.objects, match["commit"]),
@@ -420,7 +426,7 @@ def carry_forward(match: Record) -> list[Record]:
     is written."""
     if not _is_of_commit(match):
         return [match]
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         if is_replaying(ctx.repo):
             return [match]  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.repo.objects, match["commit"])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from gitcp import record as context
 from gitcp.commands import make_flag, make_value
 from gitcp.errors import UsageError
 from gitcp.lines import carried, commit_lines
 from gitcp.link import condense, unhooked
-from gitcp.link import relink as relinking
-from gitcp.record import match
+from gitcp.link.relink import (
+    copy_unknown,
+    link_left_behind,
+    link_replayed,
+    list_amended_sessions,
+    reconcile,
+)
+from gitcp.record import match, open_here
 from gitcp.record.match import candidates, sources
 from gitcp.record.match.sources import MatchCase
 from gitcp.record.session import others
@@ -35,24 +40,24 @@ def relink(records: Records, args: Namespace | None = None) -> Records:
 
 
 def _relink_rewritten(event: Record) -> list[Record]:
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         repo, command = ctx.repo, event["args"][0]
         rewrite = candidates.read_rewrite(repo, command, event.get("stdin", ()))
         case = MatchCase(repo, rewrite=rewrite)
-        noted, replayed = relinking.reconcile(case, sources.REWRITE), rewrite.list_replayed()
+        noted, replayed = reconcile(case, sources.REWRITE), rewrite.list_replayed()
         for marker in others.read_here(repo) if replayed else ():
             if state := ctx.read_state(marker["session_id"], rebuild=False):
-                relinking.link_replayed(repo, state, replayed)
+                link_replayed(repo, state, replayed)
                 ctx.keep(state)
         amended = rewrite.targets if command == "amend" else ()
-        for session_id in relinking.list_amended_sessions(repo, amended):
+        for session_id in list_amended_sessions(repo, amended):
             state = ctx.read_state(session_id, rebuild=False)
             if state and state.get("pending_finalize"):
                 condense.finalize(ctx.repo, state)
                 ctx.keep(state)
         ctx.leave()
         old_by_new = replayed or rewrite.sources
-        relinking.copy_unknown(repo, old_by_new)
+        copy_unknown(repo, old_by_new)
         _follow_lines(ctx, command, old_by_new, noted)
         commit_lines.keep_ai_note(repo, [*old_by_new])
     return [{"type": "match", **link} for link in noted]
@@ -74,15 +79,15 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
     dry_run, revisions = options.dry_run, options.range
     if options.onto and not revisions:
         raise UsageError("--onto needs the head of the branch that was merged, too")
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         if options.onto:
             case = MatchCase(ctx.repo, onto=(options.onto, revisions), dry_run=dry_run)
-            links = relinking.reconcile(case, sources.ONTO)
+            links = reconcile(case, sources.ONTO)
         else:
             case = MatchCase(ctx.repo, among=revisions, dry_run=dry_run)
             seen = bool(revisions) or not ctx.repo.top
-            links = [] if seen else relinking.link_left_behind(ctx, dry_run)
-            links += relinking.reconcile(case, sources.LOST if revisions else sources.RELINK)
+            links = [] if seen else link_left_behind(ctx, dry_run)
+            links += reconcile(case, sources.LOST if revisions else sources.RELINK)
         commits = [link["commit"] for link in links]
         yield from ({"type": "match", **link} for link in links)
         if ctx.repo.top and not options.onto:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.checkpoints.share import places, sync
-from gitcp.checkpoints.share import remote as share_remote
+from gitcp.checkpoints.share.remote import judge_push, parse_updates
 from gitcp.errors import Error
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
@@ -36,14 +36,14 @@ def push_checkpoints(record: Record) -> list[Record]:
 
 def _push_event(event: Record) -> Iterator[Record]:
     """Judge what git is about to push; then send the refs of the store that are not in it."""
-    repo, updates = Repo.find_here(), share_remote.parse_updates(event.get("stdin") or ())
+    repo, updates = Repo.find_here(), parse_updates(event.get("stdin") or ())
     remote, url = [*(event.get("args") or ()), "", ""][:2]
     settled = places.settle(repo)
     messages = [f"gitcp: {settled}"] if settled and sync.say_once(repo, settled) else []
     place = places.name_url(repo, url)
     agreed = places.list_agreed(repo)
     is_agreed = place in agreed
-    verdict = share_remote.judge_push(repo, updates, place, is_agreed)
+    verdict = judge_push(repo, updates, place, is_agreed)
     if verdict:
         yield verdict
     is_refused = verdict is not None and verdict["type"] == "refuse"

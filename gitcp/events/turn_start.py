@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 
 from gitcp import link
-from gitcp import record as context
 from gitcp.agents import get_agent_type
 from gitcp.events.turns import build_messages, check_claim, finalize
 from gitcp.git import refs
-from gitcp.record import looks, per_event, per_state, session, stream, turn
+from gitcp.record import looks, open_here, per_event, per_state, session, stream, turn
 from gitcp.record.snapshot import scan
 from gitcp.record.stream.verdict import take_verdict
 
@@ -105,7 +104,7 @@ def match_stream(event: Record) -> list[Record]:
     if "dirty" not in event:
         return [event]
     dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         state = ctx.read_state(event["session_id"], rebuild=False)
         if state is None:
             return [event]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp import record as context
 from gitcp.git.files import list_names
 from gitcp.git.repo import Repo
-from gitcp.record import is_of_agent, per_event, per_record, session
+from gitcp.record import is_of_agent, leave_all, open_here, per_event, per_record, session
 from gitcp.text.shapes import check_session_id
 
 TYPE_CHECKING = False
@@ -37,7 +36,7 @@ def _judge_start(event: Record) -> list[Record]:
     if mode != "off" and event["event"] == "tool-start":
         from gitcp.guard import tool_calls
 
-        return _object(mode, tool_calls.start_call(repo, event, context.leave_all))
+        return _object(mode, tool_calls.start_call(repo, event, leave_all))
     if mode != "off" and event["event"] == "turn-start":
         _leave_claims(repo, event)
         lines = [guard.judge_prompt(repo, event["session_id"])]
@@ -64,7 +63,7 @@ def release_claim(records: Records, args: Namespace | None = None) -> list[Recor
 
         return claim_records.release_session(Repo.find_here(), args.session)
     records = list(records)
-    context.open_here().ended += filter(is_of_agent, records)
+    open_here().ended += filter(is_of_agent, records)
     return records
 
 
@@ -157,7 +156,7 @@ def write_checkpoint(record: Record) -> list[Record]:
     """Write a checkpoint of the session's new work for an event, and one for a checkpoint record
     without an oid, by its fields."""
     if record.get("type") == "checkpoint" and "oid" not in record:
-        with context.open_here() as ctx:
+        with open_here() as ctx:
             from gitcp.record.stream import stream_list
 
             session_id = check_session_id(record.get("session_id"))
@@ -172,7 +171,7 @@ def write_checkpoint(record: Record) -> list[Record]:
 
 def _write_work(event: Record) -> list[Record]:
     messages: list[Record] = []
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         state = ctx.read_state(event["session_id"])
         if state is None:
             return [event]
@@ -241,7 +240,7 @@ def _makes_commits(repo: Repo) -> bool:
 @per_event
 def finalize(event: Record) -> list[Record]:
     """Finalize the committed checkpoints of an event's session, and at its start settle HEAD."""
-    with context.open_here() as ctx:
+    with open_here() as ctx:
         done = _complete_session(ctx, event["session_id"])
         if event["event"] in ("session-start", "turn-start") and not event.get("refused"):
             if len(session.list_recent_ids(ctx.repo)) > session.MOST:

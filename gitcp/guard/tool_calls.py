@@ -279,9 +279,9 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
         return []
     verdicts: list[Verdict] = []
     if "stash" in command:
-        from gitcp.guard import stashes as stashes_
+        from gitcp.guard import stashes
 
-        verdicts += stashes_.judge_call(repo, event["session_id"], command, look)
+        verdicts += stashes.judge_call(repo, event["session_id"], command, look)
     if not guard.list_open(repo, event["session_id"]):
         return verdicts  # reading the command takes longer than this question
 
@@ -322,9 +322,9 @@ def judge_losses(repo: Repo, event: Record) -> str:
     look = guard.read_base(repo)
     for call_id in (str(tool["id"]) for tool in tools):
         if call_id in stashing:
-            from gitcp.guard import stashes as stashes_
+            from gitcp.guard import stashes
 
-            taken = stashes_.judge_taken(repo, session_id, call_id, look)
+            taken = stashes.judge_taken(repo, session_id, call_id, look)
             objections += [guard.format_objection(judged, session_id) for judged in taken]
 
         from gitcp.guard import reports

@@ -10,8 +10,8 @@ from itertools import chain, groupby
 
 from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.agents.reading import conversation
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import line_authors
+from gitcp.checkpoints.stored import read_checkpoint, read_session, read_task_transcripts
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name, files
 from gitcp.git.gitdir.plain import build_quarantine
@@ -261,13 +261,11 @@ def _read_transcripts(repo: Repo, author: Author) -> Transcripts:
 def _read_stored(repo: Repo, author: Author) -> Transcripts:
     """The transcripts in a checkpoint."""
     try:
-        checkpoint = checkpoints.read_checkpoint(repo, author["checkpoint_id"])
-        content = checkpoints.read_session(repo.objects, checkpoint, author["session_id"])
+        checkpoint = read_checkpoint(repo, author["checkpoint_id"])
+        content = read_session(repo.objects, checkpoint, author["session_id"])
     except Error:
         return b"", {}
-    tasks = checkpoints.read_task_transcripts(
-        repo.objects, checkpoint["checkpoint_id"], checkpoint["tree"]
-    )
+    tasks = read_task_transcripts(repo.objects, checkpoint["checkpoint_id"], checkpoint["tree"])
     return content["transcript"], tasks
 
 

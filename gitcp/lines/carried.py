@@ -6,8 +6,7 @@ from __future__ import annotations
 from gitcp.checkpoints import listing, writing
 from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import line_authors
-from gitcp.git import objects as gitcp_objects
-from gitcp.git.objects import Lookup, Objects, find_tree, read_commit
+from gitcp.git.objects import Lookup, Objects, find_tree, read_changes, read_commit
 from gitcp.lines import commit_lines
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
@@ -51,7 +50,7 @@ def follow_lines(
             ids = listing.list_linked(repo.objects, oid) if commit else []
             if commit is None or not ids:
                 continue
-            changes = gitcp_objects.read_changes(repo.objects, commit)[1]
+            changes = read_changes(repo.objects, commit)[1]
             before = Lookup(
                 repo.objects, find_tree(repo.objects, next(iter(commit["parents"]), None))
             )
@@ -70,7 +69,7 @@ def take_back_lines(repo: Repo, session_id: str, oid: str, paths: Collection[str
     commit = read_commit(repo.objects, oid)
     if commit is None:
         return
-    changes = gitcp_objects.read_changes(repo.objects, commit)[1]
+    changes = read_changes(repo.objects, commit)[1]
     credit = commit_lines.Credit(repo, commit, changes, ())
     credits = {path: credit.paths[path] for path in paths if path in credit.paths}
     data: SessionData = {
@@ -150,7 +149,7 @@ def _are_sources_complete(
         if commit is None or len(commit["parents"]) > 1:
             return False
         carried.update(listing.list_linked(objects, oid))
-        for path, (*_, new) in gitcp_objects.read_changes(objects, commit)[1].items():
+        for path, (*_, new) in read_changes(objects, commit)[1].items():
             if new and not (changes[path][3] if path in changes else before(path)):
                 return False
     return carried.issuperset(ids) and bool(old_commits)

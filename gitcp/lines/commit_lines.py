@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import count
 
-from gitcp.checkpoints import stored as v1_checkpoints
+from gitcp.checkpoints import stored
 from gitcp.git import format_now
 from gitcp.git.objects import Lookup, Objects, find_tree
 from gitcp.lines import edit_lines
@@ -75,7 +75,7 @@ def _find_checkpoints(
         from gitcp.checkpoints import listing
 
         for i in (i for oid in commits for i in listing.list_linked(repo.objects, oid)):
-            if writer[0] in v1_checkpoints.list_session_ids(repo, i):
+            if writer[0] in stored.list_session_ids(repo, i):
                 checkpoints[writer] = i
                 break
     return checkpoints

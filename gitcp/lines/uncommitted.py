@@ -17,7 +17,7 @@ from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.through_git import open_quarantine
 from gitcp.record.unheard import unrecorded
 from gitcp.text import line_replay, shapes
-from gitcp.text import shapes as formats_
+from gitcp.text.shapes import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def find_authors(
     replayed = edits.replay_as(_Dated, path, parent, reading=True)
     if not replayed.knows(content):
         replayed.at = 0
-        replayed.add_step(content, formats_.PERSON, edit_lines.choose_regains(credit.BETWEEN))
-    numbers = dict(enumerate(replayed.find_numbers(content, formats_.PERSON), 1))
+        replayed.add_step(content, PERSON, edit_lines.choose_regains(credit.BETWEEN))
+    numbers = dict(enumerate(replayed.find_numbers(content, PERSON), 1))
     authors = {n: _build_author(repo, replayed.get_author(i)) for n, i in numbers.items()}
     return authors, {n: replayed.times.get(i, 0) for n, i in numbers.items()}
 
@@ -117,8 +117,8 @@ def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
         writers.add(credit.get_author(line))
         if (credit.parse_entry(line["after"]) or ("", ""))[1] == committed:
             writers.clear()
-    writers = writers or {formats_.PERSON}
-    return writers.pop() if len(writers) == 1 else formats_.UNKNOWN
+    writers = writers or {PERSON}
+    return writers.pop() if len(writers) == 1 else UNKNOWN
 
 
 def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:

@@ -30,7 +30,13 @@ from gitcp.record import journal, stream
 from gitcp.record.journal import credit
 from gitcp.record.session import others
 from gitcp.record.stream import stream_list
-from gitcp.record.turn import sessions as turn_sessions
+from gitcp.record.turn.sessions import (
+    add_stored,
+    build_records,
+    list_temporary,
+    pick_id,
+    read_state,
+)
 from gitcp.text import console, line_replay, term
 from gitcp.text import shapes as formats
 from gitcp.text.json import ensure_object
@@ -375,7 +381,7 @@ def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | No
     if checkpoints:
         return "checkpoint", checkpoints[0]
     stored = _list_stored(repo, name)
-    return ("session", turn_sessions.pick_id(name, stored)) if stored else None
+    return ("session", pick_id(name, stored)) if stored else None
 
 
 def find_temporary(repo: Repo, name: str) -> str | None:
@@ -505,11 +511,9 @@ def read_subject(repo: Repo, subject: Subject, lazy: bool = False) -> list[Recor
         return read_committed(repo, [key])
     if kind == "temporary":
         return [read_temporary(repo, key)]
-    states_here = (
-        [turn_sessions.read_state(repo, key)] if key in others.list_state_ids(repo) else []
-    )
-    sessions = turn_sessions.build_records(states_here, turn_sessions.list_temporary(repo))
-    sessions = turn_sessions.add_stored(repo, sessions, session_id=key)
+    states_here = [read_state(repo, key)] if key in others.list_state_ids(repo) else []
+    sessions = build_records(states_here, list_temporary(repo))
+    sessions = add_stored(repo, sessions, session_id=key)
     turns = [(session, _read_turns(repo, session)) for session in sessions]
     return [{**session, "checkpoints": part if lazy else list(part)} for session, part in turns]
 

@@ -13,15 +13,15 @@ from itertools import islice
 from gitcp import git
 from gitcp.agents import find_client, locate_subagent_transcript, transcripts
 from gitcp.checkpoints import redactor, writing
-from gitcp.checkpoints import stored as checkpoints
-from gitcp.checkpoints import transcripts as stored_transcripts
 from gitcp.checkpoints.format import list_strings, parse_json
+from gitcp.checkpoints.stored import list_session_ids, read_checkpoint
+from gitcp.checkpoints.transcripts import list_prompts, read_live, store_session
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now, objects, refs
 from gitcp.lines import commit_lines
 from gitcp.record import journal, session
-from gitcp.record.journal import credit as core_credit
 from gitcp.record.journal import edits
+from gitcp.record.journal.credit import list_written_paths
 from gitcp.record.journal.edits import collect_work
 from gitcp.record.stream import find_live, read_streams, tasks
 from gitcp.text import shapes
@@ -75,7 +75,7 @@ def describe_session(
     return {
         "session_id": session_id,
         "transcript": stored,
-        "prompts": stored_transcripts.list_prompts(state, stored),
+        "prompts": list_prompts(state, stored),
         "metadata": metadata,
         "lines": lines,
         "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),
@@ -106,7 +106,7 @@ def read_task_files(
     """
 
     def list_written(agent_id: str) -> set[str]:
-        return core_credit.list_written_paths(credit.lines, agent_id)
+        return list_written_paths(credit.lines, agent_id)
 
     blobs, excluded = _read_stream_tasks(repo, parent, state), set()
     for path, data in blobs.items():
@@ -211,11 +211,7 @@ def _add_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     for name in scan["subagents"] if path else ():
         try:
             transcript = locate_subagent_transcript(client.NAME, path or "", name)
-            usages += (
-                [client.scan(stored_transcripts.read_live(transcript))["usage"]]
-                if transcript
-                else []
-            )
+            usages += [client.scan(read_live(transcript))["usage"]] if transcript else []
         except (OSError, InputError):
             continue  # the file is gone, or its name is invalid
     return transcripts.add_subagents(scan["usage"], usages)
@@ -276,7 +272,7 @@ def condense_sessions(
     storeds: list[tuple[State, StoredTranscript | None]] = []
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
-            stored = stored_transcripts.store_session(repo, state, check=True)
+            stored = store_session(repo, state, check=True)
             data = describe_session(repo, state, linked, changes, stored, credit)
             files = read_task_files(repo, parent, state, changes, credit)
             _add(data, linked, files, extra or {}, commit["oid"] if noted else "")
@@ -372,7 +368,7 @@ def _build_other_shares(
     items: list[tuple[str, SessionData]],
 ) -> list[tuple[str, SessionData]]:
     """The sessions that an extended checkpoint had already: their shares have changed."""
-    stored = checkpoints.list_session_ids(repo, checkpoint_id)
+    stored = list_session_ids(repo, checkpoint_id)
     session_ids = set(filter(None, stored)) - {data["session_id"] for _, data in items}
     return [
         (
@@ -407,7 +403,7 @@ def take_over(repo: Repo, state: State, checkpoint_id: str, head: str) -> None:
     """Move a state on to a stored checkpoint: a kill came before the state was saved."""
     if state.get("last_checkpoint_id") == checkpoint_id:
         return
-    entries = checkpoints.read_checkpoint(repo, checkpoint_id)["sessions"]
+    entries = read_checkpoint(repo, checkpoint_id)["sessions"]
     metadata = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
     if isinstance(metadata.get("token_usage"), dict):
         state["token_usage"] = state["tokens_at_condensation"] = metadata["token_usage"]
@@ -456,7 +452,7 @@ def finalize(repo: Repo, state: State) -> list[str]:
     ids = list(dict.fromkeys([*pending["ids"], *state.get("turn_checkpoint_ids", ())]))
     if not ids or not redactor.can_read_rules(repo):
         return []
-    stored = stored_transcripts.store_session(repo, state, complete=True)
+    stored = store_session(repo, state, complete=True)
     task_files = tasks.list_all_ended_files(repo, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     size = stored.size if stored else pending["size"]
@@ -466,7 +462,7 @@ def finalize(repo: Repo, state: State) -> list[str]:
     data: SessionData = {
         "session_id": state["session_id"],
         "transcript": stored,
-        "prompts": stored_transcripts.list_prompts(state, stored),
+        "prompts": list_prompts(state, stored),
         "metadata": {"agent": state.get("agent_type")},
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"

@@ -6,13 +6,12 @@ from __future__ import annotations
 from time import monotonic
 
 from gitcp import git
-from gitcp import link as relink
 from gitcp.checkpoints import links, listing, notes, stored
 from gitcp.errors import Error
 from gitcp.git import refs
 from gitcp.git.objects import read_commit
 from gitcp.lines import carried
-from gitcp.link import condense, unhooked
+from gitcp.link import condense, follow_head, unhooked
 from gitcp.record import session
 from gitcp.record.match import read_looked, sources, write_looked
 from gitcp.record.match.sources import AMENDED, LONG, REWRITE, SECONDS, SETTLE, MatchCase
@@ -140,7 +139,7 @@ def _settle_session(ctx: Context, session_id: str, head: str, is_over: bool = Tr
     state = ctx.read_state(session_id)
     try:
         if state and state.get("base_commit") != head:
-            relink.follow_head(ctx.repo, state, head)
+            follow_head(ctx.repo, state, head)
             if is_over:
                 condense.finalize(ctx.repo, state)
             ctx.keep(state)

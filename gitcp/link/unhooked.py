@@ -14,8 +14,7 @@ from gitcp.agents import find_client
 from gitcp.checkpoints import listing, notes, stored
 from gitcp.errors import Error, GitError
 from gitcp.git import files, refs
-from gitcp.git import objects as gitcp_objects
-from gitcp.git.objects import object_lists, read_commit
+from gitcp.git.objects import object_lists, parse_ident, read_changes, read_commit, read_ident
 from gitcp.git.objects.object_lists import is_ancestor, list_commits
 from gitcp.link import commit as link_commit
 from gitcp.link import condense
@@ -137,7 +136,7 @@ def link_one(
     Only evidence counts: the worktree is no longer as it was.  sources: the commits it was
     rewritten from, whose work does not count.  dry_run: write nothing; NEW without id."""
     session_id, own_markers = state["session_id"], [session.build_marker(state)]
-    parent, changes = gitcp_objects.read_changes(repo.objects, commit)
+    parent, changes = read_changes(repo.objects, commit)
     ids = listing.list_linked(repo.objects, commit["oid"])
     session_ids = {i: stored.list_session_ids(repo, i) for i in ids}
     own = [i for i in ids if session_id in session_ids[i]]
@@ -172,7 +171,7 @@ def may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
     of them under another name; True if the session was at work."""
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
-    changes = gitcp_objects.read_changes(repo.objects, commit)[1]
+    changes = read_changes(repo.objects, commit)[1]
     written = {path for stream in state["streams"] for path in stream["files"]}
     written.update(state.get("unstored") or ())
     is_gone = partial(link_commit.is_gone, repo)
@@ -186,7 +185,7 @@ def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]
 
 def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
     """Settle a session whose hook was killed between condensing a commit and saving the state."""
-    changes = gitcp_objects.read_changes(repo.objects, commit)[1]
+    changes = read_changes(repo.objects, commit)[1]
     edits.settle_commit(repo, commit, changes, {state["session_id"]})
     condense.settle_state(repo, state)
     condense.take_over(repo, state, checkpoint_id, commit["oid"])
@@ -335,13 +334,13 @@ def _list_authors(repo: Repo, made_here: Collection[str]) -> set[str]:
     """The person who commits here, as `Name <mail>`, also under the names of earlier commits."""
     repo.objects.read_ahead(made_here)
     commits = [commit for oid in made_here if (commit := read_commit(repo.objects, oid))]
-    idents = [gitcp_objects.read_ident(repo, "AUTHOR"), *(commit["author"] for commit in commits)]
-    return {gitcp_objects.parse_ident(ident)[0] for ident in idents}
+    idents = [read_ident(repo, "AUTHOR"), *(commit["author"] for commit in commits)]
+    return {parse_ident(ident)[0] for ident in idents}
 
 
 def _is_plain_of(commit: Commit, authors: Collection[str]) -> bool:
     """Whether one of these people made a commit that merges nothing."""
-    return len(commit["parents"]) < 2 and gitcp_objects.parse_ident(commit["author"])[0] in authors
+    return len(commit["parents"]) < 2 and parse_ident(commit["author"])[0] in authors
 
 
 def _list_stored_sessions(repo: Repo, commit: Commit) -> set[str]:

@@ -17,7 +17,7 @@ from gitcp.agents import get_client, list_names, other
 from gitcp.agents.reading import items
 from gitcp.errors import Error, GitError, InputError, UnknownAgent, hide_passwords
 from gitcp.git import config_table, files, jj, places
-from gitcp.git import config_table as config_table_
+from gitcp.git.config_table import AUTO
 from gitcp.git.objects import Objects, object_lists
 from gitcp.setup import configured_hooks, git_hooks, guard_files, hook_texts
 from gitcp.setup.care.findings import make_finding
@@ -402,7 +402,7 @@ def list_findings(repo: Repo) -> list[Finding]:
         reason = f"'{key} = {value}' in {format_origin(find_origin(repo, key, value))}: {why}"
         remedy = f"set another value, or 'git config --unset {key}'"
         findings.append(make_finding("config", key, reason, remedy=remedy))
-    if repo.jj and guard_files.get_configured(repo) == config_table_.AUTO:
+    if repo.jj and guard_files.get_configured(repo) == AUTO:
         reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
         findings.append(make_finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
     return findings

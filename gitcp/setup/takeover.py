@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from gitcp.agents import find_client
 from gitcp.checkpoints import listing
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.share import places
+from gitcp.checkpoints.stored import read_session
 from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.git import decode_name, encode_name, files, refs
 from gitcp.git.files import Damaged
@@ -193,7 +193,7 @@ def _note_condensed(repo: Repo, state: State) -> None:
     name, longest = state["session_id"], b""
     for checkpoint in listing.list_checkpoints(repo):
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
-            transcript = checkpoints.read_session(repo.objects, checkpoint, name)["transcript"]
+            transcript = read_session(repo.objects, checkpoint, name)["transcript"]
             longest = max(longest, transcript, key=len)
     scan = find_client(state.get("agent_type", "")).scan
     if longest and (usage := scan(longest)["usage"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gitcp.agents.reading import conversation as talk
+from gitcp.agents.reading.conversation import list_entries
 from gitcp.agents.reading.items import list_items
 from gitcp.checkpoints import redactor
 from gitcp.errors import Error
@@ -112,7 +112,7 @@ def _find_session(repo: Repo, name: str) -> Stored:
 def _list_turns(data: bytes, top: str) -> list[Asked]:
     """The turns of a transcript, oldest first.  top: what paths of calls begin with."""
     turns: list[Asked] = []
-    for role, text in talk.list_entries(data):
+    for role, text in list_entries(data):
         if role == "User" and not is_notification(text):
             turns.append({"prompt": text, "calls": [], "answer": ""})
         elif turns and role == "Tool":

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from gitcp.checkpoints import notes, writing
-from gitcp.checkpoints import stored as v1_checkpoints
+from gitcp.checkpoints import notes, stored, writing
 from gitcp.git.objects import Objects, edit_tree, read_commit, write_commit
 from gitcp.git.repo import Repo
 from gitcp.lines.committed import recorded
@@ -47,7 +46,7 @@ def linked(
         if ranges is None:
             return
         directory = f"{checkpoint[:2]}/{checkpoint[2:]}"
-        sessions = v1_checkpoints.read_checkpoint(at, checkpoint)["sessions"]
+        sessions = stored.read_checkpoint(at, checkpoint)["sessions"]
         index = next(s["directory"] for s in sessions if s["session_id"] == session)
         path = f"{directory}/{index}/lines.json"
         tree = edit_tree(

@@ -13,7 +13,7 @@ import pytest
 
 from gitcp.cmd.stages import bind_stage, run
 from gitcp.errors import Error, UsageError
-from gitcp.git import records as record
+from gitcp.git.records import read_records
 from tests.support.checkpoints import git
 
 Json = dict[str, Any]
@@ -135,4 +135,4 @@ def test_relink_in_a_pipe_reads_events(
     event = {"type": "event", "event": "post-rewrite", "args": ["amend"], "stdin": []}
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(event).encode())))
     assert run("relink", ["--hook"]) == 0
-    assert list(record.read_records(io.BytesIO(capfdbinary.readouterr().out))) == [event]
+    assert list(read_records(io.BytesIO(capfdbinary.readouterr().out))) == [event]

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from gitcp.extras.facts import dataset
-from gitcp.extras.facts import tables as fact_tables
-from gitcp.extras.facts.tables import QUESTIONS
+from gitcp.extras.facts.tables import QUESTIONS, TABLES, VERSION
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
@@ -130,7 +129,7 @@ def test_an_export_adds_what_is_new_and_nothing_twice(work: World, tmp_path: Pat
     assert {path: path.read_bytes() for path in before} == before
     fresh = tmp_path / "fresh"
     export(work, fresh)
-    for table in fact_tables.TABLES:
+    for table in TABLES:
         ordered = f"SELECT * FROM {table} ORDER BY ALL"
         assert ask(at, ordered) == ask(fresh, ordered), table
 
@@ -258,11 +257,11 @@ def test_the_schema_is_the_same_in_the_program_the_file_and_the_manual() -> None
         for name, columns in file["tables"].items()
     }
     assert (file["version"], tables) == (
-        fact_tables.VERSION,
-        {name: list(columns) for name, columns in fact_tables.TABLES.items()},
+        VERSION,
+        {name: list(columns) for name, columns in TABLES.items()},
     )
     page = (TOP / "man" / "gitcp-facts.5").read_text()
-    assert f"This is version {fact_tables.VERSION};" in page
+    assert f"This is version {VERSION};" in page
     parts = re.split(r"^\.Ss (\w+)$", page.partition(".Sh FILES")[0], flags=re.M)
     written = {
         name: re.findall(r"^\.It Cm (\w+) Pq (\w+)\n(.*)$", part, re.M)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp import git as gits
 from gitcp import memory
-from gitcp.git import objects as gitcp_objects
-from gitcp.git import refs
+from gitcp.git import end_lasting, objects, refs
 from gitcp.git.gitdir import index_file, packs
 from gitcp.git.objects import Objects, object_lists, pack_care
 from gitcp.git.repo import Repo
@@ -88,7 +86,7 @@ def history(
 @pytest.fixture(autouse=True)
 def ended() -> Iterator[None]:
     yield
-    gits.end_lasting()
+    end_lasting()
 
 
 def ask_both(question: Callable[[Repo], object], folder: str | None = None) -> None:
@@ -100,7 +98,7 @@ def ask_both(question: Callable[[Repo], object], folder: str | None = None) -> N
         assert repo.uses_git_alone == bool(more)
         with Objects(repo):
             answers.append(question(repo))
-        gits.end_lasting()
+        end_lasting()
         memory.forget()
     assert answers[1] == answers[0]
 
@@ -152,9 +150,9 @@ def test_git_alone_reads_the_same_objects(history: Path, shape: str) -> None:
         trees = [o[0] for o in one if o and o[1] == "tree"]
         return (
             one,
-            [gitcp_objects.read_tree(repo.objects, oid) for oid in trees],
+            [objects.read_tree(repo.objects, oid) for oid in trees],
             [[*object_lists.list_files(repo.objects, oid)] for oid in trees],
-            [gitcp_objects.read_commit(repo.objects, spec) for spec in specs],
+            [objects.read_commit(repo.objects, spec) for spec in specs],
             [repo.objects.read_size(oid) for oid in oids],
             repo.objects.list_absent(specs[: len(oids) + 3]),
             [*repo.objects.read_each(oids)],
@@ -174,13 +172,13 @@ def write(repo: Repo) -> list[str]:
     oids += [at.write_file(b"large"), at.write_file(b"README.md")]
     modes = {"b": "100644", "b.c": "100755", "ü\n": "100644", "l": "120000"}
     edits = {name: (mode, oids[n]) for n, (name, mode) in enumerate(modes.items())}
-    tree, more = gitcp_objects.find_tree(at, "HEAD"), {"b/c/d": None, "d/e": None}
+    tree, more = objects.find_tree(at, "HEAD"), {"b/c/d": None, "d/e": None}
     edits |= {"x/y/z": ("100644", oids[0])}
-    oids.append(gitcp_objects.edit_tree(at, tree, {**edits, **more}))
+    oids.append(objects.edit_tree(at, tree, {**edits, **more}))
     text = f"tree {oids[-1]}\nauthor {IDENT}\ncommitter {IDENT}\n\nü\n"
     oids.append(at.write("commit", text.encode()))
-    oids.append(gitcp_objects.edit_tree(at, None, {"s": ("160000", "1" * len(oids[0]))}))
-    return [*oids, gitcp_objects.edit_tree(at, None, {})]
+    oids.append(objects.edit_tree(at, None, {"s": ("160000", "1" * len(oids[0]))}))
+    return [*oids, objects.edit_tree(at, None, {})]
 
 
 def test_git_alone_makes_the_same_objects(history: Path) -> None:
@@ -236,10 +234,10 @@ def test_git_alone_gives_up_an_object_as_gitcp_does(history: Path) -> None:
     for more in ({}, PLAIN):
         repo = Repo.find(env={**os.environ, **more})
         with Objects(repo):
-            tree = gitcp_objects.edit_tree(
+            tree = objects.edit_tree(
                 repo.objects, None, {"f": ("100644", repo.objects.write("blob", b"doomed"))}
             )
-            tips = [gitcp_objects.write_commit(repo, tree, [], f"tip {n}") for n in range(2)]
+            tips = [objects.write_commit(repo, tree, [], f"tip {n}") for n in range(2)]
         refs.update_refs(repo, [("refs/gitcp/kept", tips[1], None)], "kept")
         pack_care.unpin_tips(repo, tips[:1])
         memory.forget()
@@ -247,7 +245,7 @@ def test_git_alone_gives_up_an_object_as_gitcp_does(history: Path) -> None:
         kept.append([oid in ours for oid in (*tips, tree)])
         refs.update_refs(repo, [("refs/gitcp/kept", None, tips[1])], "")
         pack_care.destroy_unneeded(repo, [])
-        gits.end_lasting()
+        end_lasting()
         memory.forget()
     assert kept[1] == kept[0] == [False, True, False]
 
@@ -261,7 +259,7 @@ def test_git_alone_sees_the_same_worktree(history: Path) -> None:
         seen = scan.scan_worktree(repo)
         entries = scan.resolve_changes(repo.objects, seen, write=True)
         tracked = snapshot.Worktree(repo).drop_tracked(["README.md", "untracked", "d/ü", "staged"])
-        tree = scan.write_tree(repo.objects, gitcp_objects.find_tree(repo.objects, "HEAD"), entries)
+        tree = scan.write_tree(repo.objects, objects.find_tree(repo.objects, "HEAD"), entries)
         return seen.head, seen.branch, entries, seen.omitted, tree, "untracked" in tracked
 
     ask_both(look)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitcp.git.repo import Repo
-from gitcp.record.turn import sessions as turn_sessions
+from gitcp.record.turn.sessions import read_state
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
@@ -207,7 +207,7 @@ def test_a_commit_with_all_lines_settles_a_file_that_a_person_went_over(
     assert len(world.commit()) == 1
     assert (world.open() == []) == settled
     assert (world.archives == []) == settled
-    assert turn_sessions.read_state(Repo.find(str(world.path)), a.sid).get("files_touched") is None
+    assert read_state(Repo.find(str(world.path)), a.sid).get("files_touched") is None
     sound(world)
 
 

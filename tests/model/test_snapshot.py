@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.record.snapshot import scan as snapshot_scan
+from gitcp.record.snapshot.scan import confirm_changes, read_paths, scan_worktree
 from tests.support.sealed import SEALED
 from tests.support.snapshots import Listing, git, listing, oracle, seed, sh, take
 
@@ -208,16 +208,16 @@ class Worktree(RuleBasedStateMachine):
     def known_paths_are_as_in_the_tree(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
         with Objects(repo):
-            found = snapshot_scan.read_paths(repo, ours, write=False)
+            found = read_paths(repo, ours, write=False)
             assert found == ours
             gone = set(head) - set(ours)
-            assert not any(snapshot_scan.read_paths(repo, gone, write=False).values())
+            assert not any(read_paths(repo, gone, write=False).values())
 
     def what_is_listed_as_changed_differs_from_head(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
         with Objects(repo):
-            scan = snapshot_scan.scan_worktree(repo)
-            snapshot_scan.confirm_changes(repo.objects, scan)
+            scan = scan_worktree(repo)
+            confirm_changes(repo.objects, scan)
         differ = {path for path in {*head, *ours} if head.get(path) != ours.get(path)}
         # git compares sizes before line ends: it, too, lists too much then.
         assert differ <= set(scan.changes)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import __main__ as main
-from gitcp import commands
+from gitcp import __main__, commands
 from tests.support import warm
 from tests.support.broken import break_git
 from tests.support.paths import TOP
@@ -36,7 +35,7 @@ def test_every_command_tells_its_usage_where_there_is_no_repository(
     for name in commands.NAMES:
         monkeypatch.setattr(sys, "argv", [f"gitcp-{name}", "-h"])
         with pytest.raises(SystemExit) as ended:
-            main.main()
+            __main__.main()
         usage, err = capfd.readouterr()
         assert (ended.value.code, err) == (0, ""), name
         assert usage.startswith("usage: "), name
@@ -50,8 +49,8 @@ def test_the_summary_of_plumbing_names_the_page_with_its_records(tmp_path: Path)
 
 
 def test_the_lists_of_commands_fit_a_terminal() -> None:
-    assert max(map(len, main.format_listing().splitlines())) <= 80
-    everyday = main.format_overview().splitlines()
+    assert max(map(len, __main__.format_listing().splitlines())) <= 80
+    everyday = __main__.format_overview().splitlines()
     assert max(map(len, everyday)) <= 80
     assert len(everyday) <= 24
 
@@ -286,8 +285,8 @@ def test_what_other_programs_call_a_command_leads_to_it(word: str) -> None:
 
 
 def test_a_word_that_leads_to_a_command_is_none_itself() -> None:
-    assert not main._MEANT.keys() & set(commands.NAMES)
-    assert {command.split()[0] for command in main._SYNONYMS} <= set(commands.NAMES)
+    assert not __main__._MEANT.keys() & set(commands.NAMES)
+    assert {command.split()[0] for command in __main__._SYNONYMS} <= set(commands.NAMES)
 
 
 @pytest.mark.parametrize("command", ["status", "log", "blame f", "enable", "sessions"])

@@ -14,9 +14,9 @@ from gitcp.cmd.back import rewind
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.steps import undo
-from gitcp.steps.back import plan as back
-from gitcp.steps.back import points as back_points
 from gitcp.steps.back import steps
+from gitcp.steps.back.plan import list_effective
+from gitcp.steps.back.points import find_point, go_to_point
 from tests.rewind.going import around, done, files, plan, points, temporary
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
@@ -159,15 +159,15 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     seen: list[list[str]] = []
 
     def agree(prepared: Prepared, moved: object) -> bool:
-        seen.append([a["path"] for a in back.list_effective(prepared.plan["actions"])])
+        seen.append([a["path"] for a in list_effective(prepared.plan["actions"])])
         if len(seen) == 1:
             world.write("src/app.py", "an agent writes meanwhile\n")
             world.write("a.py", "an agent writes here too\n")
         return len(seen) < 3
 
     with Objects(repo):
-        known = back_points.find_point(repo, oldest)
-        wisher = back_points.go_to_point(known, [])
+        known = find_point(repo, oldest)
+        wisher = go_to_point(known, [])
         move = steps.Move(wisher, undo.make_step("rewind", "test"))
         outcome = steps.Mover(repo, agree, lambda done, total: None).take_step(lambda: move)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]

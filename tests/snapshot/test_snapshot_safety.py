@@ -14,7 +14,7 @@ import pytest
 
 from gitcp.git.objects import Lookup, Objects
 from gitcp.git.repo import Repo
-from gitcp.record.snapshot import scan as snapshot_scan
+from gitcp.record.snapshot.scan import resolve_changes, scan_worktree, write_tree
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, footprint, git, listing, seed, sh, take
 
@@ -134,11 +134,11 @@ def test_while_it_is_read(case: str, repo: Path) -> None:
     sh(first)
     repo_ = Repo.find()
     with Meddling(repo_, then) as objects:
-        scan = snapshot_scan.scan_worktree(repo_)
-        entries = snapshot_scan.resolve_changes(objects, scan, write=True)
+        scan = scan_worktree(repo_)
+        entries = resolve_changes(objects, scan, write=True)
         head = objects.read("HEAD^{tree}")
         assert head is not None
-        tree = snapshot_scan.write_tree(objects, head[0], entries)
+        tree = write_tree(objects, head[0], entries)
     found = listing(tree)
     missing = {"README.md"} if case.startswith("a tracked") else set()
     assert set(found) == {*listing("HEAD"), *left.split()} - missing
@@ -172,9 +172,7 @@ def stored(write: bool = True, is_known: bool = False) -> int:
     repo = Repo.find()
     with Counting(repo) as objects:
         tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if is_known else None
-        snapshot_scan.resolve_changes(
-            objects, snapshot_scan.scan_worktree(repo), write=write, find_held=tip
-        )
+        resolve_changes(objects, scan_worktree(repo), write=write, find_held=tip)
         return objects.read_files
 
 

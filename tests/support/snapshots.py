@@ -14,7 +14,7 @@ from gitcp.git import decode_name
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.record.snapshot import own_index
-from gitcp.record.snapshot import scan as snapshot_scan
+from gitcp.record.snapshot.scan import resolve_changes, scan_worktree, write_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def take() -> tuple[str, Scan]:
     """(tree, scan) of the current worktree, stored."""
     repo = Repo.find()
     with Objects(repo):
-        scan = snapshot_scan.scan_worktree(repo)
-        entries = snapshot_scan.resolve_changes(repo.objects, scan, write=True)
+        scan = scan_worktree(repo)
+        entries = resolve_changes(repo.objects, scan, write=True)
         found = repo.objects.read(f"{scan.head}^{{tree}}") if scan.head else None
-        tree = snapshot_scan.write_tree(repo.objects, found[0] if found else None, entries)
+        tree = write_tree(repo.objects, found[0] if found else None, entries)
     return tree, scan
 
 

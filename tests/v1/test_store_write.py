@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints import writing
+from gitcp.checkpoints.stored import read_checkpoint, read_session
 from gitcp.errors import Error
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
@@ -94,7 +94,7 @@ def test_the_same_session_keeps_its_index_and_a_new_one_takes_the_next(repo: Pat
     with Objects(r):
         for sid in ("s1", "s2", "s1", "s3", "s2"):
             writing.write_sessions(r, [(A, session(sid, turn_id=sid * 2))])
-        found = checkpoints.read_checkpoint(r, A)
+        found = read_checkpoint(r, A)
     assert [(s["directory"], s["session_id"]) for s in found["sessions"]] == [
         ("0", "s1"),
         ("1", "s2"),
@@ -106,14 +106,14 @@ def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live:
     r = Repo.find()
     with Objects(r):
         writing.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
-        before = checkpoints.read_session(r.objects, checkpoints.read_checkpoint(r, A), 0)
+        before = read_session(r.objects, read_checkpoint(r, A), 0)
         live.write_bytes(live.read_bytes() + line(99))
         stored = keep(r, "s1", live)
         subject = f"Finalize transcript for Checkpoint: {A}"
         writing.write_sessions(
             r, [(A, {"session_id": "s1", "transcript": stored})], subject=subject
         )
-        after = checkpoints.read_session(r.objects, checkpoints.read_checkpoint(r, A), 0)
+        after = read_session(r.objects, read_checkpoint(r, A), 0)
     assert after["transcript"] == before["transcript"] + line(99)
     assert after["hash"] == "match"
     assert after["prompts"] == before["prompts"]
@@ -132,7 +132,7 @@ def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path
     r = unbundle("v1-sample", tmp_path / "r")
     with Objects(r):
         writing.write_sessions(r, [("bde5096363d6", session("new"))])
-        found = checkpoints.read_checkpoint(r, "bde5096363d6")
+        found = read_checkpoint(r, "bde5096363d6")
     assert found["summary"]["migration_source_commit"].startswith("363954ea")
     assert any("agents" in s["metadata"] for s in found["sessions"])
     # The original reads by array index: a gap is closed as soon as we write.
@@ -144,10 +144,10 @@ def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path
 def test_closing_a_gap_leaves_no_directory_behind(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     with Objects(r):
-        before = checkpoints.read_checkpoint(r, "ec38b74f08e3")["sessions"]
+        before = read_checkpoint(r, "ec38b74f08e3")["sessions"]
         last = before[-1]["session_id"]
         writing.write_sessions(r, [("ec38b74f08e3", {"session_id": last, "metadata": {"x": 1}})])
-        after = checkpoints.read_checkpoint(r, "ec38b74f08e3")["sessions"]
+        after = read_checkpoint(r, "ec38b74f08e3")["sessions"]
     assert [s["directory"] for s in before] == ["0", "2", "3"]
     assert [s["directory"] for s in after] == ["0", "1", "2"]
     assert [s["session_id"] for s in after] == [s["session_id"] for s in before]
@@ -204,7 +204,7 @@ def test_a_sha256_repository_holds_checkpoints(tmp_path: Path, live: Path) -> No
     with Objects(r):
         writing.write_sessions(r, [(A, session("s1", keep(r, "s1", live)))])
         writing.write_sessions(r, [(A, session("s2"))])
-        assert len(checkpoints.read_checkpoint(r, A)["sessions"]) == 2
+        assert len(read_checkpoint(r, A)["sessions"]) == 2
     assert git("fsck", "--strict", "--no-dangling", cwd=r.top) == ""
 
 

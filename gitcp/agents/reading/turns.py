@@ -7,7 +7,7 @@ import re
 
 from gitcp.agents import name_call, transcripts
 from gitcp.agents.reading.items import list_images, may_have_image, open_transcript
-from gitcp.text import json as json_
+from gitcp.text.json import list_objects
 from gitcp.text.line_replay import pair_lines
 
 TYPE_CHECKING = False
@@ -210,7 +210,7 @@ def _build_call(name: str, tool_input: Any) -> Part:
     part: Part = {"kind": "call", "name": name, "result": ""}
     arguments = tool_input if isinstance(tool_input, dict) else {}
     part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
-    edits = json_.list_objects(arguments.get("edits")) or [arguments]
+    edits = list_objects(arguments.get("edits")) or [arguments]
     diff = [line for edit in edits for line in _list_diff(edit)]
     if diff:
         part["diff"] = diff

@@ -7,7 +7,7 @@ from __future__ import annotations
 from gitcp.agents import transcripts
 from gitcp.agents.transcripts import agent_words
 from gitcp.text import json, prompt_text
-from gitcp.text import json as json_
+from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -192,13 +192,13 @@ def join_prompt(facts: Iterable[transcripts.Fact]) -> Iterator[transcripts.Fact]
 
 
 def _list_block_facts(role: object, content: object) -> Iterator[transcripts.Fact]:
-    for block in json_.list_objects(content):
+    for block in list_objects(content):
         kind = block.get("type")
         if kind == "text":
             yield "prompt" if role == "user" else "reply", str(block.get("text") or "")
         elif kind == "tool_use":
             key, name = str(block.get("id")), str(block.get("name"))
-            yield "call", key, name, json_.ensure_object(block.get("input"))
+            yield "call", key, name, ensure_object(block.get("input"))
         elif kind == "tool_result":
             text, failed = extract_text(block.get("content")), block.get("is_error") is True
             yield "result", str(block.get("tool_use_id")), failed, text
@@ -208,7 +208,7 @@ def join_texts(parts: object) -> str:
     """The texts of a message's parts, joined; a plain text unchanged."""
     if isinstance(parts, str):
         return parts
-    texts = [part.get("text") for part in json_.list_objects(parts)]
+    texts = [part.get("text") for part in list_objects(parts)]
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
@@ -310,8 +310,8 @@ def find_last_time(tail: bytes) -> int | None:
 
 def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
     """Whether a line is the end of a command, or, unless it runs_on, the result of its call."""
-    if payload := json_.ensure_object(line.get("payload")):
-        item = json_.ensure_object(payload.get("item"))
+    if payload := ensure_object(line.get("payload")):
+        item = ensure_object(payload.get("item"))
         if item.get("type") == "CommandExecution":
             return item.get("id") == tool_id and payload.get("type") == "item_completed"
         output = str(payload.get("type", "")).endswith("_output")
@@ -322,7 +322,7 @@ def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
 
 
 def _is_interruption(line: dict[str, Any]) -> bool:
-    if payload := json_.ensure_object(line.get("payload")):
+    if payload := ensure_object(line.get("payload")):
         return payload.get("type") == "turn_aborted"
     texts = [
         str(part.get("text"))

@@ -70,16 +70,16 @@ def _is_too_deep(data: bytes) -> bool:
 
 def upgrade_metadata(record: Metadata) -> Metadata:
     """A session's metadata with present keys for former ones, without texts of a wrong type."""
-    from gitcp.checkpoints.format import keys as checkpoint_keys
+    from gitcp.checkpoints.format.keys import FORMER, TEXTS
 
     metadata = dict(record)
-    for former, key in checkpoint_keys.FORMER.items():
+    for former, key in FORMER.items():
         value = metadata.get(former)
         value = next(iter(value), None) if isinstance(value, list) else value
         if value is not None:
             metadata.setdefault(key, value)
     metadata["files_touched"] = list_strings(metadata.get("files_touched"))
-    for key in checkpoint_keys.TEXTS:
+    for key in TEXTS:
         if key in metadata and not isinstance(metadata[key], str):
             del metadata[key]
     return metadata

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from gitcp import VERSION, git
 from gitcp.checkpoints import notes
-from gitcp.checkpoints import redactor as redaction
-from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.redactor import get_redactor
 from gitcp.checkpoints.share import summaries
+from gitcp.checkpoints.stored import write_signed
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, files, refs
 from gitcp.git.objects import edit_tree, find_entry, need_commit, read_commit
@@ -217,7 +217,7 @@ def find_secrets(
     """
     excluded = [*excluded]
     absent = repo.objects.list_absent(excluded)
-    redactor = redaction.get_redactor(repo)
+    redactor = get_redactor(repo)
 
     def begin(objects: Objects) -> Callable[[list[bytes]], list[Hit]]:
         def find(lines: list[bytes]) -> list[Hit]:
@@ -386,7 +386,7 @@ def select_tip(repo: Repo, ref: str, ours: str, theirs: str, secrets: Secrets) -
     if selected == before or (not before and selected == edit_tree(repo.objects, None, {})):
         return theirs
     parents = [theirs] if their_tip else []
-    return checkpoints.write_signed(repo, selected, parents, _SUBJECT_WITHHELD)
+    return write_signed(repo, selected, parents, _SUBJECT_WITHHELD)
 
 
 def _is_new(repo: Repo, ours: str, theirs: str, secrets: Collection[str]) -> bool:

@@ -7,7 +7,6 @@ import os
 import sys
 
 from gitcp import git
-from gitcp import record as context
 from gitcp.checkpoints import listing
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error
@@ -15,7 +14,7 @@ from gitcp.git import decode_name, refs
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.link import commits, relink
-from gitcp.record import match
+from gitcp.record import is_off, match, open_context
 from gitcp.steps import abandoned
 from gitcp.steps.abandoned_rules import has_text
 from gitcp.steps.back import restore
@@ -95,8 +94,8 @@ def look_at_head(repo: Repo) -> None:
         return  # no hook has run here
     message = ""
     try:
-        with context.open_context(repo) as ctx:
-            if not context.is_off(repo) and match.is_unseen(repo, ctx.head):
+        with open_context(repo) as ctx:
+            if not is_off(repo) and match.is_unseen(repo, ctx.head):
                 # A commit made in this worktree waits for its session's event; jj runs no hooks.
                 made = set[str]() if repo.jj_root else refs.select_made(refs.list_head_moves(repo))
                 message = "" if ctx.head in made else relink.link_pulled(ctx)

@@ -12,8 +12,7 @@ from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.setup import adapters
-from gitcp.steps import handover as store_handover
-from gitcp.steps import handover_text
+from gitcp.steps import handover, handover_text
 from gitcp.steps.back import conversation
 from gitcp.terminal import cli
 from gitcp.text.console import parse_positive
@@ -104,7 +103,7 @@ def _hand_over(repo: Repo, args: Namespace) -> int:
         args.error(f"--size is from {handover_text.LEAST} to {handover_text.MOST} bytes")
     with pack_care.open_scratch(repo) as scratch, Objects(scratch):
         commits.fetch_missing(scratch, args.name, conversation.DEPTH, offline=args.offline)
-        made = store_handover.make_handover(scratch, args.name, size)
+        made = handover.make_handover(scratch, args.name, size)
     if args.print:
         cli.write_bytes([made["text"].encode("utf-8", "replace")])
         return OK

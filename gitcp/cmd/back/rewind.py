@@ -13,9 +13,9 @@ from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.record.journal import stashes
 from gitcp.steps import effects
-from gitcp.steps import undo as store_undo
 from gitcp.steps.back import conversation, plan, points, restore, steps
 from gitcp.steps.back.restore import read_kept_edits
+from gitcp.steps.undo import make_step
 from gitcp.terminal import answers, cli, picker
 from gitcp.text import console, term
 
@@ -206,7 +206,7 @@ def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
     wisher = points.wish_nothing() if args.transcript_only else points.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _cut_conversation(repo, args, point)
-    step = store_undo.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
+    step = make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
     move = steps.Move(wisher, step, talk)
@@ -235,7 +235,7 @@ def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Mo
         if not entries:
             raise
         what, wisher = f"tool {call}", points.wish_nothing()  # it has only dropped them
-    step = store_undo.make_step("rewind", f"the edits of {what}")
+    step = make_step("rewind", f"the edits of {what}")
     step["effects"] = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
     return steps.Move(wisher, step)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.cmd.extras import facts as cmd_facts
+from gitcp.cmd.extras import facts
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import NO, OK, UsageError
 from gitcp.extras.facts import dataset
@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
             else:
                 cli.show(_format_line(record))
         for question in args.ask:
-            cmd_facts.show(*dataset.ask_fleet(spark, directory, question), args.json)
+            facts.show(*dataset.ask_fleet(spark, directory, question), args.json)
     if failed:
         print(f"error: {failed} of {len(sources)} repositories failed", file=sys.stderr)
     return NO if failed else OK

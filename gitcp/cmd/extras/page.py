@@ -15,7 +15,7 @@ from gitcp.git import allow_fetch, end_lasting, files
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.lines.committed import evidence
-from gitcp.steps import abandoned as store_abandoned
+from gitcp.steps.abandoned import list_turns
 from gitcp.terminal import cli, extras, servers
 from gitcp.text import console, term
 
@@ -124,7 +124,7 @@ def make_page(
     page = gather_page(repo, name, with_prompts)
     if abandoned:
         with pack_care.open_scratch(repo) as writable, Objects(writable):
-            page.add_abandoned(store_abandoned.list_turns(writable))
+            page.add_abandoned(list_turns(writable))
     return page.format_html(VERSION, made)
 
 

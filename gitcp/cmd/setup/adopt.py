@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp import record as context
 from gitcp.commands import JSON, make_value
 from gitcp.errors import OK
 from gitcp.git.repo import Repo
+from gitcp.record import open_context, open_here
 from gitcp.record.turn import sessions
 from gitcp.terminal import cli
 from gitcp.text.spans import count_noun
@@ -30,8 +30,8 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Make this worktree the session's home, and print the work that it left elsewhere."""
     args = cli.parse("adopt", OPTIONS, argv)
-    with context.open_here() as ctx:
-        source = context.open_context(Repo.find(args.directory)) if args.directory else ctx
+    with open_here() as ctx:
+        source = open_context(Repo.find(args.directory)) if args.directory else ctx
         record = sessions.adopt_session(ctx, source, args.session)
     if args.json:
         cli.write_records([record])

@@ -10,11 +10,10 @@ from __future__ import annotations
 import sys
 
 from gitcp import commands, events
-from gitcp import record as context
 from gitcp.commands import make_value
 from gitcp.errors import OK
 from gitcp.git.repo import Repo
-from gitcp.record import per_event
+from gitcp.record import leave_all, open_here, per_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def _bind_foreign(words: Sequence[str], top: str | None) -> Stage:
 def _leave_after(records: Records) -> Iterator[Record]:
     """The records, for a foreign program: before it runs, states are written and locks released."""
     yield from records
-    context.leave_all()
+    leave_all()
 
 
 def run(name: str, argv: Sequence[str]) -> int:
@@ -93,7 +92,7 @@ def run(name: str, argv: Sequence[str]) -> int:
     records: Records = record.read_records(sys.stdin.buffer)
     stage: Stage = (lambda records: function(records, args)) if rows else function
     if commands.stage_module(name).startswith(events.__name__):
-        records = events.run_pipeline(context.open_here(), [stage], records)
+        records = events.run_pipeline(open_here(), [stage], records)
     else:
         records = stage(records)
     if not (key := getattr(args, "z", None)):

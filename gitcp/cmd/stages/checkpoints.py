@@ -7,10 +7,10 @@ import os
 
 from gitcp.agents import transcripts
 from gitcp.checkpoints import listing, merging, writing
-from gitcp.checkpoints import redactor as redaction
 from gitcp.checkpoints import stored as checkpoints
-from gitcp.checkpoints.format import keys as checkpoint_keys
 from gitcp.checkpoints.format import schema
+from gitcp.checkpoints.format.keys import SESSION_ORDER
+from gitcp.checkpoints.redactor import get_redactor, redact_text
 from gitcp.checkpoints.share import places, sync
 from gitcp.checkpoints.transcripts import store_chunks
 from gitcp.commands import make_flag, make_nul, make_value
@@ -124,7 +124,7 @@ def _list_linked(repo: Repo, spec: str) -> list[str]:
 
 # Keys of the metadata that mean something else in a record; the others may be in it as its own.
 _BESIDE = ("checkpoint_id", "session_id", "transcript_path")
-_METADATA = [key for key in checkpoint_keys.SESSION_ORDER if key not in _BESIDE]
+_METADATA = [key for key in SESSION_ORDER if key not in _BESIDE]
 _EPOCH = "1970-01-01T00:00:00Z"
 _DEFAULT = {"strategy": "manual-commit", "created_at": _EPOCH, "checkpoints_count": 0}
 
@@ -136,7 +136,7 @@ def write_committed(records: Records, args: Namespace) -> Iterator[Record]:
         return
     repo, new_id = Repo.find(), os.urandom(6).hex()
     words = " ".join((args.message or "").split())
-    title = redaction.redact_text(repo, words) if words else None
+    title = redact_text(repo, words) if words else None
     with Objects(repo):
         items = []
         for record in sessions:
@@ -165,7 +165,7 @@ def _build_data(repo: Repo, record: Record, checkpoint_id: str) -> SessionData:
     if prompts is not None:
         if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
             raise InputError("'prompts' is not a list of texts")
-        data["prompts"] = [redaction.redact_text(repo, p, record["session_id"]) for p in prompts]
+        data["prompts"] = [redact_text(repo, p, record["session_id"]) for p in prompts]
     transcript = _read_transcript(repo, record)
     if transcript is not None:
         data["transcript"] = store_chunks(repo.objects, transcript)
@@ -176,7 +176,7 @@ def _check_metadata(
     repo: Repo, metadata: Record, session_id: str, checkpoint_id: str
 ) -> dict[str, Any]:
     """Metadata, redacted.  Raise InputError for types that readers do not expect."""
-    redactor = redaction.get_redactor(repo, session_id)
+    redactor = get_redactor(repo, session_id)
     clean: dict[str, Any] = json.loads(redactor.redact_document(json.dumps(metadata).encode()))
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
     for fault, is_variation in schema.check_session({**needed, **clean}, checkpoint_id):
@@ -201,7 +201,7 @@ def _read_transcript(repo: Repo, record: Record) -> bytes | None:
             raise InputError(f"cannot read '{path}': {e.strerror}") from None
     else:
         return None
-    redactor = redaction.get_redactor(repo, record["session_id"])
+    redactor = get_redactor(repo, record["session_id"])
     if transcripts.is_document(data.partition(b"\n")[0], path):
         return redactor.redact_document(data)
     return redactor.redact_jsonl(data)

@@ -17,9 +17,9 @@ from gitcp.agents import transcripts
 from gitcp.agents.reading import edits
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.checkpoints import links, listing, notes, writing
-from gitcp.checkpoints import redactor as redaction
-from gitcp.checkpoints import stored as checkpoints
-from gitcp.checkpoints import transcripts as stored_transcripts
+from gitcp.checkpoints.redactor import Lazy, redact_text
+from gitcp.checkpoints.stored import find_checkpoint, list_session_ids
+from gitcp.checkpoints.transcripts import Source, StoredChunks, remove_copy, store_transcript
 from gitcp.errors import Error, InputError
 from gitcp.extras.imports import find, rules
 from gitcp.extras.imports.find import Calls, Contents, Gathered
@@ -207,7 +207,7 @@ class Planner:
             checkpoint_id = make_import_id(session_id)
             if session_id in linked or not session.path:
                 continue
-            if checkpoints.find_checkpoint(self._repo, checkpoint_id) is None:
+            if find_checkpoint(self._repo, checkpoint_id) is None:
                 yield self.make_unproven_link(session_id)
 
     def make_unproven_link(self, session_id: str, oid: str = "") -> Link:
@@ -230,7 +230,7 @@ class Planner:
         import_id = make_import_id(oid)
         if import_id not in listing.list_linked(self._contents, oid):
             return ()
-        return checkpoints.list_session_ids(self._repo, import_id)
+        return list_session_ids(self._repo, import_id)
 
     def _guess_part(self, commit: Commit) -> list[Part]:
         """The part of the session that wrote most files of a commit within a day before it; []
@@ -394,7 +394,7 @@ _PROMPT = 2000  # characters of a turn's prompt
 class _Conversation(NamedTuple):
     """A session's stored conversation."""
 
-    stored: stored_transcripts.StoredChunks | None  # its transcript
+    stored: StoredChunks | None  # its transcript
     prompts: list[str]
     usage: Usage | None
     spent: dict[int, Usage | None]  # time of a link -> its token usage until then
@@ -403,19 +403,19 @@ class _Conversation(NamedTuple):
 
 def _store_conversation(repo: Repo, session: Session, times: Sequence[int]) -> _Conversation:
     name = session.session_id
-    scan, redactor = session.client.scan, redaction.Lazy(repo, name)
-    source = stored_transcripts.Source(name, session.path or None, redactor, scan)
-    stored = stored_transcripts.store_transcript(repo, source, complete=True)
-    chunks = stored_transcripts.StoredChunks(stored.chunks, stored.content_hash) if stored else None
+    scan, redactor = session.client.scan, Lazy(repo, name)
+    source = Source(name, session.path or None, redactor, scan)
+    stored = store_transcript(repo, source, complete=True)
+    chunks = StoredChunks(stored.chunks, stored.content_hash) if stored else None
     scanned = stored.scan if stored and stored.scan else None
     usage = scanned["usage"] if scanned else None
     turns = {}
     for number, turn in enumerate(session.turns, 1):
-        prompt = redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT]
+        prompt = redact_text(repo, turn["prompt"], name)[:_PROMPT]
         facts = {"number": number, "prompt": prompt, "model": turn["model"]}
         turns[session.make_turn_id(number)] = facts
     spent = _compute_spent(session, times, usage)
-    stored_transcripts.remove_copy(repo, name, "")
+    remove_copy(repo, name, "")
     prompts = list(scanned["prompts"]) if scanned else []
     return _Conversation(chunks, prompts, usage, spent, turns)
 

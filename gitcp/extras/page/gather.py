@@ -7,8 +7,8 @@ from typing import NamedTuple
 from gitcp.agents import find_client, transcripts
 from gitcp.agents.reading.turns import gather_turns
 from gitcp.checkpoints import listing
-from gitcp.checkpoints import redactor as redaction
-from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.redactor import WITHHELD, can_read_rules, get_redactor, has_personal_rules
+from gitcp.checkpoints.stored import Parts, Places, pick_session, read_task_transcripts
 from gitcp.errors import Error
 from gitcp.extras.page import page_parts
 from gitcp.git import decode_name, refs
@@ -86,16 +86,16 @@ def gather_sessions(repo: Repo, records: Sequence[Record]) -> Iterator[Record]:
     for session_id, parts in term.iterate_shown("reading sessions", [*reversed(stored.items())]):
         newest, part = parts[0]
         if opened != newest:  # sessions of a checkpoint come one after the other
-            reader, opened = checkpoints.Parts(repo.objects, newest), newest
+            reader, opened = Parts(repo.objects, newest), newest
             checkpoint = reader.load_checkpoint(*places[newest])
         try:
-            entry = checkpoints.pick_session(checkpoint, session_id)
+            entry = pick_session(checkpoint, session_id)
         except Error:
             continue  # damaged: the page is made without it
         tasks: dict[str, bytes] = {}
         for checkpoint_id, _ in reversed(parts):
             folder = places[checkpoint_id][1]
-            tasks |= checkpoints.read_task_transcripts(repo.objects, checkpoint_id, folder)
+            tasks |= read_task_transcripts(repo.objects, checkpoint_id, folder)
         transcript = reader.read_transcript(entry["files"], entry["directory"])
         turns = _gather_turns(transcript, tasks, part.get("agent"), root)
         yield _describe_session(session_id, part, entry["metadata"], turns, table)
@@ -103,7 +103,7 @@ def gather_sessions(repo: Repo, records: Sequence[Record]) -> Iterator[Record]:
 
 def _find_checkpoints(repo: Repo, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
     """id -> (ref, directory) of checkpoints, whose directories are fetched."""
-    places = checkpoints.Places(repo)
+    places = Places(repo)
     repo.objects.ahead.fetch(places.list_unread_shards(ids))
     directories = {cid: place for cid in ids if (place := places.find_checkpoint(cid))}
     repo.objects.ahead.fetch(tree for _, tree in directories.values())
@@ -143,9 +143,9 @@ def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str
 
 def make_redaction(repo: Repo) -> Callable[[Sequence[str]], list[str]]:
     """The function that redacts texts, many at once, which is faster for short ones."""
-    if not redaction.can_read_rules(repo):
-        return lambda texts: [redaction.WITHHELD for _ in texts]
-    redactor, every = redaction.get_redactor(repo), redaction.has_personal_rules(repo)
+    if not can_read_rules(repo):
+        return lambda texts: [WITHHELD for _ in texts]
+    redactor, every = get_redactor(repo), has_personal_rules(repo)
 
     def redact(texts: Sequence[str]) -> list[str]:
         data = [text.encode("utf-8", "surrogatepass") for text in texts]

@@ -9,19 +9,28 @@ from typing import NamedTuple
 from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
 from gitcp.checkpoints import listing
-from gitcp.checkpoints import stored as v1_checkpoints
 from gitcp.checkpoints.share import remote
+from gitcp.checkpoints.stored import Parts, Places, read_session
 from gitcp.errors import Error, GitError
 from gitcp.extras.imports.find import list_own_addresses
-from gitcp.git import Git, decode_name, encode_name
-from gitcp.git import objects as gitcp_objects
+from gitcp.git import Git, decode_name, encode_name, objects
 from gitcp.git.gitdir import ask_config
 from gitcp.git.objects import Objects, read_commit
 from gitcp.git.records import decode_lines, load_entry
 from gitcp.git.repo import Repo
 from gitcp.lines import absent, exports
-from gitcp.lines import sums as core_sums
-from gitcp.lines.sums import Sums, Survival
+from gitcp.lines.sums import (
+    Recorded,
+    Sums,
+    Survival,
+    count_removed,
+    get_default_owner,
+    judge_attested,
+    judge_checkpoint,
+    judge_secret,
+    judge_shares,
+    parse_rules,
+)
 from gitcp.link import commits
 from gitcp.record.match import candidates
 from gitcp.record.session import is_gone
@@ -50,7 +59,7 @@ def build_recap(repo: Repo, since: str, until: str, author: str) -> Record:
     chosen += [f"--author={author}"] if author else []
     own = None if author else list_own_addresses(repo)
     chosen += listing.ALL
-    sums = core_sums.Recorded()
+    sums = Recorded()
     days: dict[str, dict[str, Any]] = {}
     for commit in commits.list_commits(repo, (), chosen):
         sums.take(commit)
@@ -302,7 +311,7 @@ class Replay:
         return dict(self._kept.get(oid, {}))
 
     def _apply_patches(self, commit: CommitCounts, files: Files) -> None:
-        default = core_sums.get_default_owner(commit)
+        default = get_default_owner(commit)
         before = {patch["old"]: files.get(patch["old"], ("", "")) for patch in commit["patches"]}
         for patch in commit["patches"]:
             if patch["old"] != patch["path"]:
@@ -347,7 +356,7 @@ def _number_commit(oid: str) -> int:
 
 def _find_remover(commit: CommitCounts) -> str:
     """Who removed the lines of a commit; 'unknown' if several did."""
-    removers = [who for who, count in core_sums.count_removed(commit).items() if count]
+    removers = [who for who, count in count_removed(commit).items() if count]
     return removers[0] if len(removers) == 1 else "unknown"
 
 
@@ -368,21 +377,21 @@ def check_range(repo: Repo, revisions: Sequence[str], target: str) -> Record:
     Raises Error without a target, for an invalid file and for an unknown revision.
     """
     target = target or _find_target(revisions)
-    rules = core_sums.parse_rules(*adapters.read_table(repo, target, "check"))
+    rules = parse_rules(*adapters.read_table(repo, target, "check"))
     sums, reasons = Sums(), list["Reason"]()
     seen: dict[str, None] = {}
     with Objects(repo):
         for commit in exports.list_commits(repo, revisions, ()):
             sums.take(commit)
             if (agent := commit["unsaid"]["agent"]) and not commit["linked"]:
-                reasons += core_sums.judge_attested(rules, commit["oid"], agent)
+                reasons += judge_attested(rules, commit["oid"], agent)
         if {"need-checkpoints", "need-signatures", "no-secrets"} & rules.keys():
             for verified in verify_links(repo, revisions):
                 seen[verified["checkpoint_id"]] = None
-                reasons += core_sums.judge_checkpoint(rules, verified)
+                reasons += judge_checkpoint(rules, verified)
         if "no-secrets" in rules:
             reasons += _find_secrets(repo, revisions, seen)
-    reasons = [*core_sums.judge_shares(rules, sums.added), *reasons]
+    reasons = [*judge_shares(rules, sums.added), *reasons]
     return {
         "type": "check",
         "target": target,
@@ -412,13 +421,13 @@ def _find_secrets(
     tips = [end for end in ends if not end.startswith("^")]
     excluded = [end[1:] for end in ends if end.startswith("^")]
     for _, path, kind in remote.find_secrets(repo, tips, excluded, stored=False):
-        yield core_sums.judge_secret(path, kind)
-    places = v1_checkpoints.Places(repo)
+        yield judge_secret(path, kind)
+    places = Places(repo)
     trees = {name: place[1] for name in checkpoints if (place := places.find_checkpoint(name))}
     if trees and any(remote.find_secrets(repo, trees.values(), ())):
         for name, tree in trees.items():
             for _, path, kind in remote.find_secrets(repo, [tree], ()):
-                yield core_sums.judge_secret(f"checkpoint {name}: {path}", kind)
+                yield judge_secret(f"checkpoint {name}: {path}", kind)
 
 
 # Verifying the checkpoints of linked commits: signature, hashes, and the commit's content.
@@ -447,7 +456,7 @@ def verify_links(
     need_signed: a signature that is missing or cannot be checked is a failure.
     """
     with Objects(repo):
-        places = v1_checkpoints.Places(repo)
+        places = Places(repo)
         for commit in commits.list_bare_commits(repo, revisions):
             for link in commit["checkpoints"]:
                 if link["linked"] != "text":
@@ -459,7 +468,7 @@ def verify_links(
 
 def _verify_checkpoint(
     repo: Repo,
-    places: v1_checkpoints.Places,
+    places: Places,
     oid: str,
     checkpoint_id: str,
     need_signed: bool,
@@ -471,14 +480,14 @@ def _verify_checkpoint(
         return {**record, "failures": [str(e)]}
     if place is None:
         return {**record, "failures": ["it is not stored here"]}
-    checkpoint = v1_checkpoints.Parts(repo.objects, checkpoint_id).load_checkpoint(*place)
+    checkpoint = Parts(repo.objects, checkpoint_id).load_checkpoint(*place)
     letter, signer, key = _read_signature(repo, checkpoint_id, place[0])
     hashes = {}
     for entry in checkpoint["sessions"]:
-        stored = v1_checkpoints.read_session(repo.objects, checkpoint, entry["index"])
+        stored = read_session(repo.objects, checkpoint, entry["index"])
         hashes[entry["session_id"]] = stored["hash"]
     commit = read_commit(repo.objects, oid)
-    changed = gitcp_objects.read_changes(repo.objects, commit)[1] if commit else {}
+    changed = objects.read_changes(repo.objects, commit)[1] if commit else {}
     content = candidates.has_content(repo.objects, checkpoint, changed)
     signed = letter in "GUXY"
     failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []

@@ -12,8 +12,8 @@ from zlib import crc32
 
 from gitcp.agents.reading.items import list_items
 from gitcp.checkpoints import format, links, listing, notes
-from gitcp.checkpoints import redactor as redaction
-from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.redactor import get_redactor
+from gitcp.checkpoints.stored import Parts, list_sources
 from gitcp.errors import Error, GitError
 from gitcp.extras.search import rules
 from gitcp.extras.search.rules import cut_turns
@@ -371,7 +371,7 @@ def _is_rewritten(repo: Repo, before: Mapping[str, str], current: Mapping[str, s
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     with Objects(repo):
         streams = (("stream", t["ref"], t["oid"]) for t in stream.list_tips(repo))
-        trees = listing.read_trees(repo, checkpoints.list_sources(repo))
+        trees = listing.read_trees(repo, list_sources(repo))
         sources = [*(("checkpoint", name, tree) for name, tree in trees.items()), *streams]
         versions = _read_versions(database, sessions=False)
         fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
@@ -419,7 +419,7 @@ def _read_versions(database: Connection, sessions: bool) -> dict[tuple[str, str]
 def _read_source(objects: Objects, source: Source) -> tuple[list[Conversation], list[Lack]]:
     """The conversations of a source, and what it lacks."""
     kind, name, version = source
-    parts = checkpoints.Parts(objects, name)
+    parts = Parts(objects, name)
     read = _read_checkpoint if kind == "checkpoint" else _read_stream
     with console.Collected() as lacks:
         try:
@@ -432,7 +432,7 @@ def _read_source(objects: Objects, source: Source) -> tuple[list[Conversation], 
     return conversations, [(absent, lack, console.get_kind(lack)) for lack in dict.fromkeys(lacks)]
 
 
-def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> list[Conversation]:
+def _read_checkpoint(objects: Objects, parts: Parts, tree: str) -> list[Conversation]:
     run_task(objects, listing.Loader(objects, skip_summary=True).read_ahead([tree]))
     conversations = []
     for entry in parts.load_checkpoint("", tree, skip_summary=True)["sessions"]:
@@ -490,7 +490,7 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
     return wrote
 
 
-def _read_stream(objects: Objects, parts: checkpoints.Parts, tip: str) -> list[Conversation]:
+def _read_stream(objects: Objects, parts: Parts, tip: str) -> list[Conversation]:
     conversations: list[Conversation] = []
     folder = stream.METADATA.rstrip("/")
     entry = Lookup(objects, find_tree(objects, tip))(folder)
@@ -519,7 +519,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
     _forget_sources(database, versions.keys() - live.keys())
     for (kind, name), (version, state) in live.items():
         if versions.get((kind, name)) != version:
-            redactor = redaction.get_redactor(repo, state["session_id"])
+            redactor = get_redactor(repo, state["session_id"])
             conversation = redactor.redact_jsonl(client_transcript.read_live(state))
             turns = list(cut_turns(list_items(conversation), _get_start(state)))
             database.execute("begin immediate")

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
 from gitcp.checkpoints import listing
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format.schema import build_part
+from gitcp.checkpoints.stored import has_checkpoints, pick_session, read_checkpoint, read_session
 from gitcp.errors import Error
 from gitcp.extras.reports import reports
 from gitcp.extras.ui.panes import Row, cut_patch
@@ -35,7 +35,7 @@ from gitcp.record.journal import credit
 from gitcp.record.session import client_transcript, others
 from gitcp.record.turn import sessions
 from gitcp.steps.back import conversation, points, restore
-from gitcp.steps.back import plan as back
+from gitcp.steps.back.plan import can_be_gone_to
 from gitcp.terminal import answers
 from gitcp.text import spans
 
@@ -106,14 +106,14 @@ class Sessions:
     def _read_part(self, checkpoint_id: str, session_id: str) -> Record:
         """What a checkpoint stored of a session; {} if it is not here."""
         try:
-            stored = checkpoints.read_checkpoint(self._repo, checkpoint_id)
-            return build_part(checkpoints.pick_session(stored, session_id)["metadata"])
+            stored = read_checkpoint(self._repo, checkpoint_id)
+            return build_part(pick_session(stored, session_id)["metadata"])
         except Error:
             return {}
 
     def _list_stored(self) -> Iterator[Record]:
         """The sessions behind commits, by their newest commit."""
-        if not checkpoints.has_checkpoints(self._repo):
+        if not has_checkpoints(self._repo):
             return
         seen = set[str]()
         for commit in commits.list_commits(self._repo, (), listing.CARRYING):
@@ -155,8 +155,8 @@ class Sessions:
             if data := client_transcript.read_live(state):
                 return data, str(state.get("agent_type") or "")
         if record["checkpoint"]:
-            stored = checkpoints.read_checkpoint(self._repo, record["checkpoint"])
-            content = checkpoints.read_session(self._repo.objects, stored, session_id)
+            stored = read_checkpoint(self._repo, record["checkpoint"])
+            content = read_session(self._repo.objects, stored, session_id)
             return content["transcript"], str(content["metadata"].get("agent") or "")
         try:
             kept = conversation.read_session(self._repo, session_id)
@@ -260,7 +260,7 @@ class Points:
         self._preview = None
         if not self._repo.top:
             return
-        listed = list(filter(back.can_be_gone_to, points.list_points(self._repo)))
+        listed = list(filter(can_be_gone_to, points.list_points(self._repo)))
         names = answers.name_points(listed)
         for point in listed:
             yield build_point(point, names[point["id"]], split_time)

@@ -9,9 +9,9 @@ from typing import Any
 from gitcp.agents import transcripts
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.extras.ui.panes import Row, count_changes
-from gitcp.steps.back import plan as back
+from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs, describe_lacking
 from gitcp.terminal import answers
-from gitcp.terminal import usage as usage_
+from gitcp.terminal.usage import format_shares, format_usage
 from gitcp.text import spans
 from gitcp.text.json import ensure_object
 from gitcp.text.spans import abbreviate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Day = Callable[[float], tuple[str, str]]  # seconds since 1970 -> its day, its time
 
 _STATES = {"open": "green", "waiting": "yellow"}
-_COLOURS = {back.CREATE: "green", back.MODIFY: "yellow", back.DELETE: "red", back.KEEP: "dim"}
+_COLOURS = {CREATE: "green", MODIFY: "yellow", DELETE: "red", KEEP: "dim"}
 _WORDS = 400  # characters of a text in one row
 
 
@@ -138,7 +138,7 @@ def build_commit(commit: Record) -> Row:
     """The row of a commit with the sessions behind it."""
     parts = [part for c in commit["checkpoints"] for part in c.get("contents", ())]
     agents = ", ".join(dict.fromkeys(part["agent"] or "Agent" for part in parts))
-    share = usage_.format_shares(parts[0].get("initial_attribution"), ("agent",)) if parts else ""
+    share = format_shares(parts[0].get("initial_attribution"), ("agent",)) if parts else ""
     oid, subject = commit["oid"], commit["message"]
     lines = [
         [(abbreviate(oid), "yellow"), (f" {subject}", "bold" if parts else "")],
@@ -173,8 +173,8 @@ def build_commit_parts(
                     (f"{part['agent'] or 'Agent'} ", "cyan"),
                     (spans.shorten(prompt, _WORDS), ""),
                 ]
-                used = usage_.format_usage(part.get("token_usage_delta"), part["agent"])
-                lines = usage_.format_shares(part.get("initial_attribution"), ("agent", "person"))
+                used = format_usage(part.get("token_usage_delta"), part["agent"])
+                lines = format_shares(part.get("initial_attribution"), ("agent", "person"))
                 facts = [f"checkpoint {name}, session {part['session_id']}", used, lines]
                 talk: list[Block] = [("text", [*filter(None, facts), "", *prompt.split("\n")])]
                 row_id = f"{name} {part['session_id']} {number}"
@@ -190,7 +190,7 @@ def build_point(point: Point, name: str, when: Day) -> Row:
     """The row of a point to go back to."""
     day, time = when(point["time"])
     facts = ["archived" if point["kind"] == "archived" else ""]
-    facts.append(back.describe_lacking(point["kind"], point["lacking"]))
+    facts.append(describe_lacking(point["kind"], point["lacking"]))
     note = ", ".join(filter(None, facts))
     head = [(name, "yellow"), (f" {time}", "dim"), (f"  {note}" if note else "", "dim")]
     text = spans.shorten(answers.describe_point(point), _WORDS)
@@ -204,7 +204,7 @@ def build_plan(
 ) -> Iterator[Row]:
     """The parts of a point: the whole plan to go there, each path."""
     patch = [line for _, rows in files for line in rows]
-    effect = answers.format_effect(back.count_verbs(plan["actions"]))
+    effect = answers.format_effect(count_verbs(plan["actions"]))
     texts = [f"going back there {effect}", *_list_notes(plan)]
     blocks: list[Block] = [("text", [*texts, session]), *([("diff", patch)] if patch else [])]
     yield Row("all", "", [[("going there ", "bold"), (effect, "")]], effect, row.command, blocks)
@@ -227,8 +227,8 @@ def describe_session(record: Mapping[str, Any], turns: Sequence[Turn]) -> list[B
     """What is to be read of a session as a whole."""
     part = record["part"]
     usage = record.get("token_usage") or part.get("token_usage")
-    used = usage_.format_usage(usage, record["agent"])
-    shares = usage_.format_shares(part.get("initial_attribution"), ("agent", "others", "person"))
+    used = format_usage(usage, record["agent"])
+    shares = format_shares(part.get("initial_attribution"), ("agent", "others", "person"))
     calls = sum(p["kind"] == "call" for turn in turns for p in turn["parts"])
     counted = f"{spans.count_noun(len(turns), 'turn')}, {spans.count_noun(calls, 'call')}"
     facts = [f"session {record['session_id']}", f"{record['agent'] or 'Agent'}, {record['state']}"]

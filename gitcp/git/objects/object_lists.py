@@ -6,7 +6,7 @@ import os
 
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
-from gitcp.git import objects as gitcp_objects
+from gitcp.git.objects import OURS, TREE, Objects, parse_change, read_changes, read_tree
 from gitcp.git.records import encode_lines
 from gitcp.text import line_replay
 
@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import Commit, Entry, Staged
 
@@ -26,9 +27,7 @@ def encode_index_info(entries: Mapping[str, Entry]) -> bytes:
     return encode_lines((f"{mode} {oid}\t{path}" for path, (mode, oid) in entries.items()), "\0")
 
 
-def list_files(
-    objects: gitcp_objects.Objects, tree: str, most: int = _MOST
-) -> Iterator[tuple[str, Entry]]:
+def list_files(objects: Objects, tree: str, most: int = _MOST) -> Iterator[tuple[str, Entry]]:
     """Yield (path, entry) of every file below a tree.
 
     Raises Error for more than `most` entries, and for directories nested too deep: a few objects
@@ -38,16 +37,16 @@ def list_files(
 
 
 def _list_files(
-    objects: gitcp_objects.Objects, tree: str, prefix: str, budget: list[int]
+    objects: Objects, tree: str, prefix: str, budget: list[int]
 ) -> Iterator[tuple[str, Entry]]:
     if prefix.count("/") > _DEEPEST:
         raise Error(f"directories nested more than {_DEEPEST} deep: '{prefix[:60]}'")
-    entries = gitcp_objects.read_tree(objects, tree)
+    entries = read_tree(objects, tree)
     budget[0] -= len(entries) + 1
     if budget[0] < 0:
         raise Error(f"too many entries below '{tree}'")
     for name, (mode, oid) in entries.items():
-        if mode == gitcp_objects.TREE:
+        if mode == TREE:
             yield from _list_files(objects, oid, f"{prefix}{name}/", budget)
         else:
             yield prefix + name, (mode, oid)
@@ -83,7 +82,7 @@ def is_ancestor(repo: Repo, ancestor: str, commit: str) -> bool | None:
     return None if status == 128 else status == 0
 
 
-def read_many_changes(repo: Repo, commits: Iterable[Commit]) -> dict[str, gitcp_objects.Changes]:
+def read_many_changes(repo: Repo, commits: Iterable[Commit]) -> dict[str, Changes]:
     """oid -> the changes of a commit, for many at once; a commit that cannot be read is left
     out."""
     by_oid = {commit["oid"]: commit for commit in commits}
@@ -93,13 +92,13 @@ def read_many_changes(repo: Repo, commits: Iterable[Commit]) -> dict[str, gitcp_
         import contextlib
 
         with contextlib.suppress(Error):
-            changes[oid] = gitcp_objects.read_changes(repo.objects, by_oid[oid])[1]
+            changes[oid] = read_changes(repo.objects, by_oid[oid])[1]
     return changes
 
 
-def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, gitcp_objects.Changes]:
+def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, Changes]:
     args = "diff-tree --stdin --always --root -r -z --no-renames --no-abbrev"
-    changes: dict[str, gitcp_objects.Changes] = {}
+    changes: dict[str, Changes] = {}
     try:
         _, out = repo.git.run(*args.split(), stdin=encode_lines(oids))
     except GitError:
@@ -108,16 +107,14 @@ def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, gitcp_objects.Changes
     for field in fields:
         if not field.startswith(b":"):
             changes_of_commit = changes[field.decode()] = {}
-        elif not (path := decode_name(next(fields))).startswith(gitcp_objects.OURS):
-            changes_of_commit[path] = gitcp_objects.parse_change(field)
+        elif not (path := decode_name(next(fields))).startswith(OURS):
+            changes_of_commit[path] = parse_change(field)
     return changes
 
 
-def subtract_changes(
-    objects: gitcp_objects.Objects, changes: gitcp_objects.Changes, commits: Iterable[Commit]
-) -> gitcp_objects.Changes:
+def subtract_changes(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
     """The changes of which none of the other commits makes an equal one, on whatever parent."""
-    other_changes = [gitcp_objects.read_changes(objects, other)[1] for other in commits]
+    other_changes = [read_changes(objects, other)[1] for other in commits]
     return {
         path: change
         for path, change in changes.items()
@@ -127,11 +124,11 @@ def subtract_changes(
     }
 
 
-def _is_same(objects: gitcp_objects.Objects, entry: Staged, other: Staged) -> bool:
+def _is_same(objects: Objects, entry: Staged, other: Staged) -> bool:
     return entry[2:] == other[2:] or _list_added(objects, entry) == _list_added(objects, other)
 
 
-def _list_added(objects: gitcp_objects.Objects, change: Staged) -> set[bytes]:
+def _list_added(objects: Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
 
     return line_replay.find_added_lines(objects.read_blob(old), objects.read_blob(new))

@@ -8,9 +8,9 @@ import re
 from functools import cached_property
 
 from gitcp.checkpoints import format, links, listing, notes
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import exports, line_authors
 from gitcp.checkpoints.format.line_authors import BEGUN, ENDED, Recording
+from gitcp.checkpoints.stored import Places, list_sources
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name, files, jj, objects
 from gitcp.git.objects import TREE, Lookup, find_tree, parse_ident, read_commit, read_ident
@@ -47,7 +47,7 @@ class Recorded:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self.places = checkpoints.Places(repo)
+        self.places = Places(repo)
         self._records: dict[str, list[LineRecord]] = {}
         self._place_by_id: dict[str, tuple[str, str] | None] = {}  # id -> ref and tree
         self._stored: dict[str, StoredCheckpoint] = {}
@@ -279,7 +279,7 @@ def end_recording(repo: Repo, noticed: bool = False) -> None:
 
 def share_recording(repo: Repo) -> None:
     """Add this clone's lines to the note, if there are checkpoints with which it is pushed."""
-    if not checkpoints.list_sources(repo):
+    if not list_sources(repo):
         return
     recorded = set(_read(repo).splitlines())
 
@@ -307,7 +307,7 @@ def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
 def _list_writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
     """mail -> [(time of the first checkpoint, None)] of those who wrote checkpoints."""
     starts: dict[str, int] = {}
-    for ref in checkpoints.list_sources(repo):
+    for ref in list_sources(repo):
         start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
         for row in repo.git.read_records("log", "--format=%at %ae", start, sep=b"\n"):
             seconds, _, mail = decode_name(row).partition(" ")

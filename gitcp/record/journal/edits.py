@@ -593,9 +593,9 @@ def unlink_unfounded(
 
         for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
             try:
-                from gitcp.checkpoints import stored as checkpoints
+                from gitcp.checkpoints.stored import read_checkpoint
 
-                stored = checkpoints.read_checkpoint(repo, checkpoint_id)
+                stored = read_checkpoint(repo, checkpoint_id)
             except Error:
                 continue  # it is not in this clone, or damaged
             files = set(stored["summary"].get("files_touched", ()))

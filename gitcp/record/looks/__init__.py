@@ -84,9 +84,9 @@ def look_at_worktree(repo: Repo) -> Look:
     """Scan the whole worktree."""
     began, end, at, cost = time.time_ns(), read_end(repo), read_clock(repo), -_measure_children()
 
-    from gitcp.record.snapshot import scan as snapshot_scan
+    from gitcp.record.snapshot.scan import scan_worktree
 
-    scan = snapshot_scan.scan_worktree(repo)
+    scan = scan_worktree(repo)
     return Look(repo, scan, began, at, end, cost + _measure_children())
 
 
@@ -199,9 +199,9 @@ def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = 
     if not changed:
         return
 
-    from gitcp.record.snapshot import scan as snapshot_scan
+    from gitcp.record.snapshot.scan import read_paths_and_omitted
 
-    read = snapshot_scan.read_paths_and_omitted
+    read = read_paths_and_omitted
     present, omitted = read(journal.repo, changed, write=write)
     record_entries(journal, seen, present, at, alone=not write)
     if omitted and write:
@@ -314,9 +314,9 @@ def _store_contents(repo: Repo, changed: Changed) -> Changed:
     if not missing:
         return changed
 
-    from gitcp.record.snapshot import scan as snapshot_scan
+    from gitcp.record.snapshot.scan import read_paths
 
-    present = snapshot_scan.read_paths(repo, missing, write=True)
+    present = read_paths(repo, missing, write=True)
     changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
     return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
@@ -493,12 +493,12 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
         return False
     started = _measure_children()
 
-    from gitcp.record.snapshot import scan as snapshot_scan
+    from gitcp.record.snapshot.scan import resolve_changes, scan_worktree
 
-    scan = snapshot_scan.scan_worktree(repo)
+    scan = scan_worktree(repo)
     cost = _measure_children() - started
 
-    dirty = snapshot_scan.resolve_changes(journal.repo.objects, scan, write=False)
+    dirty = resolve_changes(journal.repo.objects, scan, write=False)
     head = scan.head or "0" * len(repo.empty_tree)
     record_scan(journal, head, dirty, at, cost, scan.omitted)
     return True

@@ -202,9 +202,9 @@ def _is_only_talk(agent_type: str, baseline: session.Baseline) -> bool:
     except (OSError, ValueError):
         return False
 
-    from gitcp.agents.reading import items as reading_items
+    from gitcp.agents.reading.items import list_items
 
-    items = [*reading_items.list_items(data)]
+    items = [*list_items(data)]
     tools = {item["name"] for item in items if item["kind"] == "call"}
     return bool(items) and all(client.KINDS.get(name) in ("read", "todo") for name in tools)
 

@@ -13,7 +13,7 @@ import time
 
 from gitcp import git
 from gitcp.checkpoints import listing
-from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.stored import Parts, find_checkpoint, read_checkpoint
 from gitcp.errors import Error, GitError
 from gitcp.git import commit_message, files, jj, refs
 from gitcp.git.objects import need_commit, object_lists, parse_ident, read_changes, read_commit
@@ -46,10 +46,10 @@ def read_edits(repo: Repo, checkpoint_id: str, commit: Commit | None = None) -> 
 
     If the checkpoint names none of the files that commit changed, they are the files to which its
     files were moved, or, if none was, all files that commit changed."""
-    if checkpoints.find_checkpoint(repo, checkpoint_id) is None:
+    if find_checkpoint(repo, checkpoint_id) is None:
         return []
     changed = read_changes(repo.objects, commit)[1] if commit else {}
-    checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
+    checkpoint = read_checkpoint(repo, checkpoint_id)
     edits = extract_edits(repo.objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
         moved = _find_new_names(edits, changed, repo.objects.read_blob)
@@ -130,7 +130,7 @@ def _limit_lines(
     """Count only the lines that lines.json gives to a session, if it gives any."""
     written: dict[tuple[str, str], set[int]] = {}
     credited = False
-    parts = checkpoints.Parts(objects, checkpoint["checkpoint_id"])
+    parts = Parts(objects, checkpoint["checkpoint_id"])
     for session in checkpoint["sessions"]:
         for path, entries in (parts.read_lines(session) or {}).items():
             for oid, start, end, author in _list_ranges(entries):
@@ -378,7 +378,7 @@ def find_lost(
     if not os.path.exists(repo.join_shared("linked")):
         return []
     lost = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
-    stored = [i for i in lost if checkpoints.find_checkpoint(repo, i)]
+    stored = [i for i in lost if find_checkpoint(repo, i)]
     return _pair_links(repo, stored, among, _RECENT)
 
 

@@ -7,7 +7,7 @@ import json
 
 from gitcp.agents import transcripts
 from gitcp.checkpoints import format
-from gitcp.checkpoints import redactor as redaction
+from gitcp.checkpoints.redactor import Lazy, redact_text
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, refs
 from gitcp.git.files import read_cache, write_private
@@ -386,7 +386,7 @@ def write_stated(repo: Repo, state: State, head: str, record: Record) -> Record:
         "away": {},
         "start": {},
         "metadata": metadata,
-        "subject": redaction.redact_text(repo, message, session_id).partition("\n")[0],
+        "subject": redact_text(repo, message, session_id).partition("\n")[0],
         "trailers": [],
     }
     stated_files = {
@@ -421,7 +421,7 @@ def _store_metadata(repo: Repo, record: Record) -> dict[str, Entry]:
     metadata = record.get("metadata", {})
     if not isinstance(metadata, dict) or not all(isinstance(t, str) for t in metadata.values()):
         raise InputError("'metadata' of a checkpoint must be an object of texts")
-    redactor, entries = redaction.Lazy(repo, str(record.get("session_id"))), {}
+    redactor, entries = Lazy(repo, str(record.get("session_id"))), {}
     for name, text in metadata.items():
         redact = (
             redactor.redact_jsonl if name.startswith(transcripts.NAME) else redactor.redact_text

@@ -8,8 +8,8 @@ while it runs, then in `ended_tasks` until a checkpoint holds it
 from __future__ import annotations
 
 from gitcp.agents import locate_subagent_transcript
-from gitcp.checkpoints import redactor as redaction
 from gitcp.checkpoints import transcripts, writing
+from gitcp.checkpoints.redactor import Lazy, can_read_rules, get_redactor, redact_text
 from gitcp.errors import InputError
 from gitcp.git import format_now
 from gitcp.git.objects import Lookup
@@ -44,10 +44,8 @@ def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         return False
     if event["event"] == "subagent-start":
         # Every checkpoint has a copy of the state, so its texts are redacted.
-        description = redaction.redact_text(
-            repo, tool.get("description") or "", state["session_id"]
-        )
-        kind = redaction.redact_text(repo, tool.get("subagent_type") or "", state["session_id"])
+        description = redact_text(repo, tool.get("description") or "", state["session_id"])
+        kind = redact_text(repo, tool.get("subagent_type") or "", state["session_id"])
         details = {"description": description, "started": format_now()}
         running[tool["id"]] = {"subagent_type": kind, **details}
         return True
@@ -74,10 +72,8 @@ def build_step(repo: Repo, state: State, event: dict[str, Any], tip: Tip | None)
         return None  # the end of the call itself comes next, with its id
     task = running.pop(task_id, None) or ended.get(task_id, {})
     session_id = state["session_id"]
-    kind = redaction.redact_text(
-        repo, tool.get("subagent_type") or task.get("subagent_type", ""), session_id
-    )
-    description = redaction.redact_text(
+    kind = redact_text(repo, tool.get("subagent_type") or task.get("subagent_type", ""), session_id)
+    description = redact_text(
         repo, tool.get("description") or task.get("description", ""), session_id
     )
     details = {"subagent_type": kind, "description": description, "turn": event.get("turn") or ""}
@@ -165,9 +161,9 @@ def _build_todo_step(
     folder = f"{task_id}/checkpoints/"
     number = 1 + sum(1 for path in stored_files if path.startswith(folder))
     data = json.dumps(tool.get("todos") or []).encode()
-    can_redact = redaction.can_read_rules(repo)
+    can_redact = can_read_rules(repo)
     todos = (
-        json.loads(redaction.get_redactor(repo, state["session_id"]).redact_document(data))
+        json.loads(get_redactor(repo, state["session_id"]).redact_document(data))
         if can_redact
         else []
     )
@@ -233,7 +229,7 @@ def _read_transcript(repo: Repo, state: State, agent_id: str, path: str | None) 
     try:
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or locate_subagent_transcript(agent, session, agent_id)
-        redactor = redaction.Lazy(repo, state["session_id"])
+        redactor = Lazy(repo, state["session_id"])
         source = transcripts.Source(state["session_id"], path, redactor, agent_id=agent_id)
         stored = transcripts.store_transcript(repo, source, complete=True)
     except InputError:

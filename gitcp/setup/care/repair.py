@@ -8,9 +8,8 @@ import os
 import shutil
 
 from gitcp.agents import transcripts
-from gitcp.checkpoints import stored as checkpoints
-from gitcp.checkpoints import transcripts as stored_transcripts
-from gitcp.checkpoints.stored import list_remote_branches
+from gitcp.checkpoints.stored import list_remote_branches, list_session_ids
+from gitcp.checkpoints.transcripts import Copy
 from gitcp.checkpoints.writing import move_refs
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import decode_name, encode_name, files, refs
@@ -163,7 +162,7 @@ def _read_transcripts(repo: Repo) -> Iterator[bytes]:
         if stem == name:
             continue
         with exclusive(repo, f"transcript-{stem.partition('~')[0]}"):
-            copy = stored_transcripts.Copy(repo, stem)
+            copy = Copy(repo, stem)
             start, stored = 0, copy.known.get("chunks", [])
             for _, size, _ in stored:
                 yield from _list_stages(copy.read(start, start + size))
@@ -539,14 +538,14 @@ def store_missing_checkpoint(repo: Repo, oid: str, checkpoint_id: str) -> str:
     commit = read_commit(repo.objects, oid)
     if commit is None or not repo.top or oid not in refs.select_made(refs.list_head_moves(repo)):
         return ""
-    before = checkpoints.list_session_ids(repo, checkpoint_id)
+    before = list_session_ids(repo, checkpoint_id)
     for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:
         with others.held_state(repo, [name]):
             state = session.load_state(repo, name)
             if state:
                 unhooked.link_one(repo, state, commit)
                 save_work(repo, state)
-    after = checkpoints.list_session_ids(repo, checkpoint_id)
+    after = list_session_ids(repo, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""
 
 

@@ -23,8 +23,7 @@ from gitcp.record.session import lacks_transcript, others
 from gitcp.record.session.others import list_marked_ids
 from gitcp.record.session.process import is_alive
 from gitcp.record.stream import ARCHIVE
-from gitcp.record.turn import sessions as turn_sessions
-from gitcp.record.turn.sessions import parse_time
+from gitcp.record.turn.sessions import parse_time, read_state
 from gitcp.setup.care.case import OURS
 from gitcp.text.shapes import CHECKPOINTS, EDITS, parse_checkpoint_ref
 
@@ -308,14 +307,14 @@ def limit_copies(repo: Repo) -> None:
 def is_settled(repo: Repo, session_id: str) -> bool:
     """Whether a session has no open work, or neither a state nor a marker."""
     if session_id in others.list_state_ids(repo):
-        return orphan_rules.is_settled(turn_sessions.read_state(repo, session_id))
+        return orphan_rules.is_settled(read_state(repo, session_id))
     return session_id not in list_marked_ids(repo)
 
 
 def get_last_seen(state: State) -> float:
     """The time of a session's last event, in seconds since 1970; 0 if unknown."""
     keys = ("last_interaction_time", "ended_at", "started_at")
-    return max(turn_sessions.parse_time(state.get(key)) for key in keys)
+    return max(parse_time(state.get(key)) for key in keys)
 
 
 def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
@@ -324,7 +323,7 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     known = set(others.list_state_ids(repo))
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
-            state = turn_sessions.read_state(repo, session_id) if session_id in known else None
+            state = read_state(repo, session_id) if session_id in known else None
             runs = bool(state and is_alive(state.get("agent_process")))
             order.append((runs, get_last_seen(state) if state else 0.0, session_id))
     return [session_id for _, _, session_id in sorted(order)]

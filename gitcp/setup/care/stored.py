@@ -19,8 +19,8 @@ from gitcp.git.objects import TREE, cat_file, object_lists, read_commit, read_tr
 from gitcp.git.objects.object_lists import is_ancestor
 from gitcp.git.objects.reading import split_windows, spread_batches
 from gitcp.git.records import decode_lines, encode_lines, parse_json
-from gitcp.link import commits as show_commits
 from gitcp.link import unhooked
+from gitcp.link.commits import list_bare_commits
 from gitcp.record.match import candidates, holding
 from gitcp.setup.care import repair, unfinished
 from gitcp.setup.care.case import OURS
@@ -406,7 +406,7 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
     with console.Collected():  # another check reports a tree that cannot be read
         stored = listing.read_trees(case.repo, sources)
     try:
-        commits = show_commits.list_bare_commits(survey.repo, (), listing.CARRYING)
+        commits = list_bare_commits(survey.repo, (), listing.CARRYING)
     except Error as e:
         yield make_finding("missing-object", "history", str(e))
         return

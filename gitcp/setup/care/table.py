@@ -9,8 +9,8 @@ import os
 from functools import partial
 from typing import NamedTuple
 
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.share import places, remote
+from gitcp.checkpoints.stored import has_checkpoints
 from gitcp.errors import Busy, Error, GitError, Moved
 from gitcp.git import refs
 from gitcp.git.objects import Objects
@@ -22,8 +22,8 @@ from gitcp.record.match.sources import MatchCase
 from gitcp.record.session import find_marker, is_gone, is_home
 from gitcp.record.session.process import is_alive
 from gitcp.record.stream import stream_list
-from gitcp.record.turn import sessions as turn_sessions
 from gitcp.record.turn import visits
+from gitcp.record.turn.sessions import build_records, get_last_prompt, list_recent, parse_time
 from gitcp.setup import guard_files
 from gitcp.setup.care import installation, repair, session_findings, stored, unfinished
 from gitcp.setup.care.case import BLIND, Case, Row, search_case
@@ -362,7 +362,7 @@ class Status(NamedTuple):
 
 def gather_status(repo: Repo) -> Status:
     """What is at work in a worktree, and what is found wrong."""
-    states, left = turn_sessions.list_recent(repo, _RECENT, _MOST)
+    states, left = list_recent(repo, _RECENT, _MOST)
     with Objects(repo):
         recent = MatchCase(repo, lately=True, dry_run=True)
         streams, more = stream_list.list_newest(repo, states, _MOST)
@@ -374,7 +374,7 @@ def gather_status(repo: Repo) -> Status:
     refs = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
         {**session, **_gather_facts(repo, s, refs)}
-        for session, s in zip(turn_sessions.build_records(states, ()), states, strict=True)
+        for session, s in zip(build_records(states, ()), states, strict=True)
         if _is_of_interest(repo, s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
@@ -400,8 +400,8 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     worktree, last = repo.worktree_hash, state.get("last_interaction_time")
     streams = [s["id"] for s in state["streams"] if shapes.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
-        "prompt": turn_sessions.get_last_prompt(state),
-        "last": turn_sessions.parse_time(last or state.get("started_at")),
+        "prompt": get_last_prompt(state),
+        "last": parse_time(last or state.get("started_at")),
         "stream": refs.get(streams[-1], "") if streams else "",
     }
     if is_gone(state.get("agent_process")):
@@ -467,7 +467,7 @@ def _describe_places(repo: Repo) -> Record:
     remote_url: its place if that was not agreed to.  Without places and checkpoints only
     `unpushed`."""
     found = places.list_destinations(repo)
-    has_any = checkpoints.has_checkpoints(repo)
+    has_any = has_checkpoints(repo)
     if not found and not has_any:
         return {"unpushed": 0}
     own = places.find_own_url(repo)

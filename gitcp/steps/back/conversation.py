@@ -19,7 +19,7 @@ from gitcp.errors import Error
 from gitcp.git import format_now
 from gitcp.git.files import read_bytes
 from gitcp.git.objects import Lookup, read_commit
-from gitcp.link import commits as show_commits
+from gitcp.link import commits
 from gitcp.record import stream
 from gitcp.record.session import others, process
 from gitcp.record.session.client_transcript import (
@@ -289,7 +289,7 @@ def read_stored(repo: Repo, name: str) -> tuple[str, list[Stored]]:
     For a commit without a checkpoint the nearest of its first parents that has one is taken.
     Raises Error when there is none, or if all of its conversations were left with a remote.
     """
-    kind, key = show_commits.resolve_name(repo, name)
+    kind, key = commits.resolve_name(repo, name)
     if kind in ("commit", "checkpoint"):
         if kind == "commit":
             commit, ids = _find_nearest_checkpoint(repo, key)

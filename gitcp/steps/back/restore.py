@@ -24,11 +24,11 @@ from gitcp.record.journal import (
     read_journal,
     read_last_seen,
 )
-from gitcp.record.journal import edits as journal_edits
+from gitcp.record.journal.edits import collect_work, record_checkpoint
 from gitcp.record.looks import step_edits
 from gitcp.record.session import others
 from gitcp.record.snapshot import Filters, Worktree
-from gitcp.record.snapshot import scan as snapshot_scan
+from gitcp.record.snapshot.scan import read_paths, resolve_changes, scan_worktree, write_tree
 from gitcp.record.stream import ARCHIVE, FOLLOWED, METADATA, peek_tip, read_streams, save_work
 from gitcp.record.stream.stream_list import recall_state
 from gitcp.record.stream.writing import build_message
@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 def read_present(repo: Repo, dry: bool = False) -> Present:
     """Scan the worktree, and store it.  dry: write nothing into the journal."""
     look = None if dry else looks.look_at_worktree(repo)
-    scan = look.scan if look else snapshot_scan.scan_worktree(repo)
-    entries = snapshot_scan.resolve_changes(repo.objects, scan, write=True)
+    scan = look.scan if look else scan_worktree(repo)
+    entries = resolve_changes(repo.objects, scan, write=True)
     head_tree = find_tree(repo.objects, scan.head)
-    tree = snapshot_scan.write_tree(repo.objects, head_tree, entries)
+    tree = write_tree(repo.objects, head_tree, entries)
     return Present(repo, scan, head_tree, entries, tree, look)
 
 
@@ -118,7 +118,7 @@ class Present:
         """Whether these paths still have the scanned content; reads them again."""
         checked = set(paths)
         checked -= find_other_names(self.repo, checked)
-        current = snapshot_scan.read_paths(self.repo, checked, write=False)
+        current = read_paths(self.repo, checked, write=False)
         return all(current[path] == self.get_file(path) for path in checked if path in current)
 
     def get_file(self, path: str) -> Entry | None:
@@ -672,7 +672,7 @@ def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:
     return sentences about the sessions at work."""
     if not paths:
         return []
-    current = snapshot_scan.read_paths(repo, paths, write=True)
+    current = read_paths(repo, paths, write=True)
     head = Lookup(repo.objects, find_tree(repo.objects, refs.read_head(repo)))
     notes = []
     for session_id in others.list_state_ids(repo):
@@ -754,9 +754,7 @@ def _record_files(held: Journal, state: State, stream: Stream, files: Files) -> 
             for path, file in changed.items()
             if file.get("turn_id", "") == turn
         }
-        journal_edits.record_checkpoint(
-            held, state, stream["id"], entries, turn, {stream["id"]: out}
-        )
+        record_checkpoint(held, state, stream["id"], entries, turn, {stream["id"]: out})
     read_streams(held.repo, state)
 
 
@@ -783,7 +781,7 @@ def _list_work(
     A path that equals HEAD's is not the session's work any more.  A path to whose content the
     session contributed, by the journal, is its work again.  Others stay as recorded.
     """
-    recorded, work = dict(files), journal_edits.collect_work(lines, state["session_id"])
+    recorded, work = dict(files), collect_work(lines, state["session_id"])
     for path, entry in current.items():
         if entry == head(path):
             recorded.pop(path, None)

@@ -8,7 +8,7 @@ import time
 
 from gitcp import git, link
 from gitcp.checkpoints import notes
-from gitcp.checkpoints import stored as checkpoints
+from gitcp.checkpoints.stored import list_session_ids
 from gitcp.errors import Busy, Error, GitError, Late, Moved
 from gitcp.git import Running, decode_name, encode_name, refs
 from gitcp.git.commit_message import KEY
@@ -599,7 +599,7 @@ def store_commit(ctx: Context, plan: Intent) -> None:
     commit, state = need_commit(repo.objects, plan["commit"]), ctx.read_state(plan["session_id"])
     if state is None:
         return
-    stored = checkpoints.list_session_ids(repo, plan["checkpoint_id"])
+    stored = list_session_ids(repo, plan["checkpoint_id"])
     if plan["session_id"] not in stored:
         _condense(ctx, state, commit, plan)
     _settle_streams(repo, state, plan)

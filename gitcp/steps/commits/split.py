@@ -12,9 +12,8 @@ import os
 from functools import cached_property
 
 from gitcp.checkpoints import links, notes, redactor
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
-from gitcp.checkpoints.stored import read_session
+from gitcp.checkpoints.stored import list_session_ids, read_checkpoint, read_session
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.git import build_person_env, commit_message, encode_name, files, objects, refs
 from gitcp.git.commit_message import KEY
@@ -27,7 +26,7 @@ from gitcp.record.session import make_id, others
 from gitcp.record.snapshot import index
 from gitcp.record.stream import writing
 from gitcp.steps import effects, undo
-from gitcp.steps.back import plan as back
+from gitcp.steps.back.plan import OURS
 from gitcp.steps.commits import auto, stage
 from gitcp.steps.commits.scratch import Copy, remove_folder
 from gitcp.steps.commits.stage import Selection, get_writer
@@ -141,7 +140,7 @@ class Splitter:
     def _compare(self, tree: str | None) -> Iterator[tuple[str, Change]]:
         """Yield the paths of which something is left after a tree, with the change."""
         for path, old, new in compare_trees(self._repo.objects, tree, self.target):
-            if not path.startswith(back.OURS):
+            if not path.startswith(OURS):
                 yield path, (old, new)
 
     def _list_writers(self, path: str, old: Version, new: Version) -> dict[Key, int]:
@@ -247,8 +246,8 @@ class Splitter:
         oid, message = (self.commit["oid"], self.commit["message"]) if self.commit else ("", "")
         note = notes.read_note(self._repo.objects, oid) if oid else None
         for checkpoint_id in links.list_links(encode_name(message), note or b""):
-            if session_id in checkpoints.list_session_ids(self._repo, checkpoint_id):
-                return checkpoints.read_checkpoint(self._repo, checkpoint_id)
+            if session_id in list_session_ids(self._repo, checkpoint_id):
+                return read_checkpoint(self._repo, checkpoint_id)
         return None
 
     def _list_turns(self, session_id: str, parts: Sequence[Part]) -> list[str]:
@@ -553,7 +552,7 @@ def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None
         match.write_refused(repo, [checkpoint_id])
         ctx.keep(state)
         return None
-    if one["session_id"] not in checkpoints.list_session_ids(repo, checkpoint_id):
+    if one["session_id"] not in list_session_ids(repo, checkpoint_id):
         linked: Linked = {"how": "content", "paths": one["paths"], "reasons": {}}
         commit_sessions.store_sessions(repo, commit, checkpoint_id, [(state, linked)], old, noted)
     ctx.keep(state)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitcp.terminal import answers, history
-from gitcp.terminal import usage as usage_
 from gitcp.terminal.status import draw_status
+from gitcp.terminal.usage import format_usage
 from gitcp.text import spans
 
 Json = dict[str, Any]
@@ -78,7 +78,7 @@ def test_a_number_is_short(count: int, expected: str) -> None:
     ],
 )
 def test_tokens_in_words(usage: object, expected: str) -> None:
-    assert usage_.format_usage(usage) == expected
+    assert format_usage(usage) == expected
 
 
 @pytest.mark.parametrize(
@@ -301,5 +301,5 @@ def test_a_text_is_cut_by_the_cells_it_takes_and_never_within_a_sign(
 
 def test_what_came_from_a_cache_is_told_apart_for_every_client() -> None:
     usage = {"input_tokens": 100, "cache_read_tokens": 90, "output_tokens": 5, "api_call_count": 1}
-    assert usage_.format_usage(usage, "Codex") == "100 tokens in, 5 out, 90 cached, 1 request"
-    assert usage_.format_usage(usage, "Gemini CLI") == "10 tokens in, 5 out, 90 cached, 1 request"
+    assert format_usage(usage, "Codex") == "100 tokens in, 5 out, 90 cached, 1 request"
+    assert format_usage(usage, "Gemini CLI") == "10 tokens in, 5 out, 90 cached, 1 request"

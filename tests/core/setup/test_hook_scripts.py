@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import hook as hook_program
+from gitcp.hook import VERDICT, WITH_STDIN
 from gitcp.setup import hook_texts
 from tests.support.installed import write
 from tests.support.paths import TOP
@@ -131,6 +131,6 @@ def test_the_line_to_add_hands_on_what_git_says_and_stops_at_a_verdict(
     argv = ["/bin/sh", "-eu", "-c", script, "hook", "argument"]
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     done = subprocess.run(argv, env=env, input="refs\n", capture_output=True, text=True)
-    given = "refs\n" if hook in hook_program.WITH_STDIN else ""
+    given = "refs\n" if hook in WITH_STDIN else ""
     assert done.stdout == f"{hook} argument\n{given}" + ("" if status == 3 else "after\n")
-    assert done.returncode == (1 if status == hook_program.VERDICT else 0)
+    assert done.returncode == (1 if status == VERDICT else 0)
