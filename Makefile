@@ -46,8 +46,8 @@ test: $(TOOLS) $(if $(PYTEST_ADDOPTS),,test-plain)
 
 # With git's formats left to git alone.  PLAIN: which tests.
 test-plain: $(TOOLS)
-	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal $(or $(PLAIN),tests/v1/test_store_write.py \
-		tests/v1/test_store_sync.py tests/stream tests/link/test_commit_forms.py)
+	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal $(or $(PLAIN),tests/checkpoints/store/test_store_write.py \
+		tests/checkpoints/store/test_store_sync.py tests/record/stream tests/link/test_commit_forms.py)
 
 # As on a Mac: no /proc, a ps of BSD's, a disk that ignores case.  TESTS: which tests.
 test-mac: $(TOOLS)
@@ -56,7 +56,7 @@ test-mac: $(TOOLS)
 stress: $(TOOLS)
 	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py \
 		tests/setup/test_hook_managers.py tests/setup/test_tools_in_turns.py \
-		tests/session/test_any_private_file.py tests/rewind/test_real_clients.py
+		tests/record/session/test_any_private_file.py tests/steps/rewind/test_real_clients.py
 
 fuzz: $(TOOLS)
 	LONG=1 $(PY) -m pytest -q -n auto tests/model
@@ -72,7 +72,7 @@ build/spark/.stamp: pyproject.toml
 	touch $@
 
 spark: build/spark/.stamp
-	LONG=1 FLEET=$(or $(FLEET),20) build/spark/bin/python -m pytest -q -s tests/facts/test_spark.py
+	LONG=1 FLEET=$(or $(FLEET),20) build/spark/bin/python -m pytest -q -s tests/extras/facts/test_spark.py
 
 # FILES="gitcp/record/match/linking.py:97 …": these only; none: the rules in mutate/rooms.py.
 mutate: $(TOOLS)
@@ -81,8 +81,8 @@ mutate: $(TOOLS)
 # Of what was recorded, how much an import finds: gitcp-import(1) has the figures.
 recall: $(TOOLS)
 	mkdir -p build
-	LONG=1 CI=1 $(PY) -m pytest -q -rPfE tests/imports/test_recorded.py tests/imports/test_originals.py \
-		tests/imports/test_walks.py >build/recall.txt; status=$$?; \
+	LONG=1 CI=1 $(PY) -m pytest -q -rPfE tests/extras/imports/test_recorded.py tests/extras/imports/test_originals.py \
+		tests/extras/imports/test_walks.py >build/recall.txt; status=$$?; \
 		grep -E '^E |: links .* of |^FAILED|passed|failed' build/recall.txt; \
 		awk -F '[ ,]+' '/^walk .*links/ { a += $$4; b += $$6; c += $$8; d += $$10 } \
 			END { print "walks: links " a " of " b ", lines " c " of " d }' build/recall.txt; \

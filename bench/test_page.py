@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from bench.session import quietly
-from tests.blame.recorded_lines import linked
-from tests.page.browser import needs_browser, page, started
+from tests.extras.page.browser import needs_browser, page, started
+from tests.lines.blame.recorded_lines import linked
 
 SESSIONS, TURNS, SIZE, COMMITS = 10, 50, 20_000_000, 2000
 GROUP = "a page of 2,000 commits, 500 turns, 20 MB of transcript (made: 10 s; usable: 1 s)"

@@ -12,7 +12,7 @@ RULES = """record/stream/__init__ record/stream/writing record/session/__init__ 
 link/commit git/refs lines/proven""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.
-STORIES = ["tests/scenarios", "tests/link", "tests/session", "tests/stream"]
+STORIES = ["tests/scenarios", "tests/link", "tests/record/session", "tests/record/stream"]
 TOLD_BY_STORIES = {"stream", "session", "link", "commits"}
 
 

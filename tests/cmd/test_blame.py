@@ -16,7 +16,7 @@ import pytest
 from gitcp.checkpoints import notes
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from tests.blame.recorded_lines import linked
+from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.copies import plant

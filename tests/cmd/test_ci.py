@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gitcp.setup import ci_jobs
-from tests.share.forge import ACTION, JOB
+from tests.checkpoints.share.forge import ACTION, JOB
 from tests.support import warm
 from tests.support.checkpoints import git
 

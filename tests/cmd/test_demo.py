@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rewind.going import files
+from tests.steps.rewind.going import files
 from tests.support.paths import TOP
 
 COMMAND = [sys.executable, str(TOP / "bin" / "gitcp"), "demo"]  # a process of its own

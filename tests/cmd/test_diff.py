@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.rewind.going import done, run, temporary
+from tests.steps.rewind.going import done, run, temporary
 from tests.support.harness import Agent, World
 
 

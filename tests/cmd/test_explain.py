@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rewind.going import done, run, temporary
+from tests.steps.rewind.going import done, run, temporary
 from tests.support.harness import V1, Agent, World
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.blame.recorded_lines import linked
+from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
 

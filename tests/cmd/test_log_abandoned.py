@@ -15,7 +15,7 @@ from gitcp import library
 from gitcp.git.repo import Repo
 from gitcp.steps import abandoned
 from gitcp.steps.abandoned import keep_summaries
-from tests.rewind.going import done, run
+from tests.steps.rewind.going import done, run
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.rewind.going import done, points
+from tests.steps.rewind.going import done, points
 from tests.support.harness import V1, World
 from tests.support.paths import TOP
 

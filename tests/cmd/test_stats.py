@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.terminal import history
-from tests.blame.recorded_lines import linked
+from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.harness import Json, World

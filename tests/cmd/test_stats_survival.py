@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.blame.recorded_lines import linked
+from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.rewind.going import done, files, run
+from tests.steps.rewind.going import done, files, run
 from tests.support.harness import World
 
 SID = "11111111-aaaa-4a87-9186-848bdd83d62e"

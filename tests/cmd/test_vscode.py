@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.page.browser import needs_browser, started
+from tests.extras.page.browser import needs_browser, started
 from tests.support.harness import World
 from tests.support.paths import BIN
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from tests.blame.recorded_lines import linked
+from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.harness import World

@@ -18,7 +18,7 @@ from gitcp.git.repo import Repo
 from gitcp.lines import exports
 from gitcp.link import commits
 from gitcp.text import console
-from tests.blame.recorded_lines import linked
+from tests.lines.blame.recorded_lines import linked
 from tests.support.checkpoints import git
 
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.rewind.going import Files, files, run
+from tests.steps.rewind.going import Files, files, run
 from tests.support.harness import Agent, Json, World
 
 A, B = "11111111-aaaa-4a87-9186-848bdd83d62e", "22222222-bbbb-4a87-9186-848bdd83d62e"

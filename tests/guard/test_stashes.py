@@ -8,7 +8,7 @@ import pytest
 
 from gitcp.agents.transcripts.shell_words import find_taken_entries
 from tests.guard.test_discards import A, B
-from tests.rewind.going import done, run
+from tests.steps.rewind.going import done, run
 from tests.support.harness import Agent, Call, World
 
 PILE = ["zero", "one", "two"]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gitcp.record.journal import credit
-from tests.blame.told_lines import blame_names
-from tests.journal.lines import lengthen, ranges, shares, text
+from tests.lines.blame.told_lines import blame_names
+from tests.record.journal.lines import lengthen, ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import editor, ids, noted, sound

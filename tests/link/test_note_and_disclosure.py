@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.share.original_refs import own_ref
+from tests.checkpoints.share.original_refs import own_ref
 from tests.support.harness import Agent, World
 from tests.support.linking import noted
 

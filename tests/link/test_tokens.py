@@ -13,7 +13,7 @@ import pytest
 
 from gitcp.agents import transcripts
 from gitcp.link import condense
-from tests.journal.lines import shares, text
+from tests.record.journal.lines import shares, text
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import own, sessions, sound, touched
 from tests.support.paths import ENTRY

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.rewind.going import run
+from tests.steps.rewind.going import run
 from tests.support.harness import Agent, World
 
 STEPS = 2000 if os.environ.get("LONG") else 40

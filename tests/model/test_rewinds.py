@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd.back import redo, rewind, undo
-from tests.rewind.going import Files, around, files
-from tests.rewind.test_crash import in_child
+from tests.steps.rewind.going import Files, around, files
+from tests.steps.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
 
 STEPS = 2000 if os.environ.get("LONG") else 12

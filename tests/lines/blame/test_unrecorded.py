@@ -1,0 +1,142 @@
+"""Checkpoints without lines.json: what transcripts prove, and a guess that is shown as one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lines.blame.recorded_lines import linked
+from tests.support import warm
+from tests.support.checkpoints import V1, forget, git
+
+A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
+CONTENT = """a line that was edited in
+a line of a new file's
+}
+a line nobody speaks of
+a line that came twice
+a line that came twice
+a line of\fa patch
+a line that failed
+a line that both sessions typed
+"""
+
+
+def tool(name: str, *argv: str) -> str:
+    done = warm.run(name, *argv)
+    done.check_returncode()
+    return done.stdout
+
+
+def said(role: str, *blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"type": role, "message": {"role": role, "content": list(blocks)}}
+
+
+def call(n: int, arguments: Any, answer: str = "The file f.txt has been updated.") -> Any:
+    use = {"type": "tool_use", "id": f"toolu_{n}", "name": "Edit", "input": arguments}
+    result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": answer}
+    return said("assistant", use), said("user", result)
+
+
+def transcript(at: Path, *calls: Any) -> Path:
+    prompts = [said("user", {"type": "text", "text": text}) for text in ("First", "Second")]
+    lines = [prompts[0], prompts[1], *(line for pair in calls for line in pair)]
+    at.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return at
+
+
+@pytest.fixture
+def older(repo: Path, tmp_path: Path) -> Path:
+    path = "/home/me/repo/f.txt"
+    (repo / "f.txt").write_text(CONTENT)
+    git("add", ".")
+    git("commit", "-qm", "older")
+    patch = "*** Begin Patch\n*** Update File: f.txt\n+a line of\fa patch\n*** End Patch"
+    one = transcript(
+        tmp_path / "one",
+        call(1, {"file_path": path, "old_string": "x", "new_string": CONTENT[:28] + "}\n"}),
+        call(2, {"file_path": path, "content": CONTENT[26:50]}, "File created successfully at: f"),
+        call(3, {"file_path": path, "content": CONTENT}),
+        call(4, {"file_path": path, "old_string": "x", "new_string": "a line that came twice"}),
+        call(5, {"input": patch}),
+        call(
+            6, {"file_path": path, "old_string": "x", "new_string": "a line that failed"}, "Error"
+        ),
+        call(7, {"file_path": path, "old_string": "x", "new_string": CONTENT.splitlines()[-1]}),
+    )
+    other = transcript(
+        tmp_path / "other",
+        call(1, {"file_path": path, "old_string": "x", "new_string": CONTENT.splitlines()[-1]}),
+    )
+    linked(A, "session-1", "f.txt", None, "2005-04-07T22:13:13Z", one)
+    linked(B, "session-2", "f.txt", None, "2005-04-07T23:13:13Z", other)
+    return repo
+
+
+def records(*argv: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in tool("blame", "--json", *argv, "f.txt").splitlines()]
+
+
+def test_a_line_is_a_sessions_where_its_transcript_proves_it(older: Path) -> None:
+    lines = records()
+    named = {line["line"]: line["session_id"] for line in lines if line["who"] == "session"}
+    assert named == {1: "session-1", 2: "session-1", 7: "session-1"}
+    assert {line["who"] for line in lines if line["line"] not in named} == {"unknown"}
+    first = lines[0]
+    assert (first["number"], first["prompt"], first["tool_use_id"]) == (2, "Second", "toolu_1")
+    counted = json.loads(tool("stats", "--json", "HEAD~1.."))
+    assert counted["added"] == {"agent": 3, "person": 0, "unknown": 6, "unrecorded": 0}
+
+
+@pytest.mark.parametrize("question", [("stats", "--json", "HEAD~1.."), ("blame", "f.txt")])
+def test_what_a_transcript_proved_is_kept(older: Path, question: tuple[str, ...]) -> None:
+    told = tool(*question)
+    for line in git("ls-tree", "-r", V1).splitlines():
+        if line.endswith("/full.jsonl"):
+            forget(older / ".git", line.split()[2])
+    assert tool(*question) == told
+
+
+def test_each_file_of_a_commit_has_what_is_proved_of_it_whichever_is_asked_first(
+    repo: Path, tmp_path: Path
+) -> None:
+    contents = {name: f"a line that was edited in {name}\n" for name in ("f.txt", "g.txt")}
+    for name, content in contents.items():
+        (repo / name).write_text(content)
+    git("add", ".")
+    git("commit", "-qm", "older")
+    edits = [
+        {"file_path": f"/home/me/repo/{name}", "old_string": "x", "new_string": content}
+        for name, content in contents.items()
+    ]
+    spoken = transcript(tmp_path / "one", *map(call, (1, 2), edits))
+    linked(A, "session-1", "f.txt", None, "", spoken, touched=["f.txt", "g.txt"])
+    for names in (["f.txt", "g.txt"], ["g.txt", "f.txt"]):
+        told = [json.loads(tool("blame", "--json", name)) for name in names]
+        assert [line["session_id"] for line in told] == ["session-1"] * 2
+        assert {line["content"] + "\n" for line in told} == {*contents.values()}
+        assert json.loads(tool("stats", "--json", "HEAD~1.."))["added"]["agent"] == 2
+        (repo / ".git/gitcp/lines").unlink()
+
+
+def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -> None:
+    (repo / "f.txt").write_text("a line of somebody's\n")
+    git("add", ".")
+    git("commit", "-qm", "older")
+    linked(A, "session-1", "f.txt", None, "", transcript(tmp_path / "one"))
+    assert "(Claude Code session-?" in tool("blame", "--coarse", "f.txt")
+    assert "(? " in tool("blame", "f.txt")
+    assert "author-mail <?>" in tool("blame", "--coarse", "--line-porcelain", "f.txt")
+    (line,) = records("--coarse")
+    assert (line["who"], line["session_id"]) == ("unknown", "")
+    assert line["guess"]["session_id"] == "session-1"
+    assert "guess" not in records()[0]
+    assert json.loads(tool("stats", "--json", "HEAD~1.."))["added"]["unknown"] == 1
+    assert tool("export-traces") == tool("export-notes") == ""
+
+
+def test_two_sessions_that_touched_a_file_are_no_guess(older: Path) -> None:
+    assert all("guess" not in line for line in records("--coarse"))
