@@ -17,8 +17,10 @@ from gitcp import events, git
 from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
 from gitcp.git import objects
 from gitcp.git.config_table import EVENTS
+from gitcp.git.files import locate_warnings
 from gitcp.git.repo import Repo, look_early
 from gitcp.record import is_off, open_context
+from gitcp.record.session import locate_auto
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +144,7 @@ def run(repo: Repo, first: Record) -> int:
     git.begin_deadline(*limits, is_bound=not config.get_all("gitcp.hook-timeout"))
     # Commits of split and auto run the person's configured pipelines only.
     built_in = os.environ.get("GITCP_ACTIVE") != "configured"
-    if built_in and event not in COMMITTING and os.path.exists(repo.join_own("auto")):
+    if built_in and event not in COMMITTING and os.path.exists(locate_auto(repo)):
         from gitcp.steps.commits import auto
 
         auto.settle_left_over(open_context(repo))
@@ -227,7 +229,7 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
     """Print and store the warnings of a hook; without any, remove its earlier ones."""
     for message in warnings:
         _warn_person(f"{event}: {message}")
-    if not warnings and os.path.exists(repo.join_shared("warnings")):
+    if not warnings and os.path.exists(locate_warnings(repo)):
         from gitcp.git import hook_warnings
 
         hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))

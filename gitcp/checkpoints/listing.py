@@ -14,7 +14,7 @@ from gitcp.checkpoints.stored import (
     list_sources,
 )
 from gitcp.errors import Error, GitError, InputError
-from gitcp.git import decode_name, encode_name, refs
+from gitcp.git import commit_message, decode_name, encode_name, refs
 from gitcp.git.files import read_cache, write_private
 from gitcp.git.objects import TREE, Objects, find_tree, need_commit, read_commit, read_tree
 from gitcp.git.objects.reading import run_task, run_tasks, split_windows, spread_batches
@@ -256,7 +256,7 @@ ALL = (
     "--all",
 )
 # Options that select the commits whose message names a checkpoint.
-CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
+CARRYING = ("-E", "--regexp-ignore-case", commit_message.GREP, *ALL)
 _COMMIT_LOG = "log", "--format=%H", "--no-show-signature", "--no-follow"
 
 
@@ -294,7 +294,7 @@ def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]
     ids = list(ids)
     pattern = "|".join(ids) if len(ids) <= 100 else CHECKPOINT_ID
     args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
-    args += [f"--grep=^Entire-Checkpoint:[[:space:]]*({pattern})", "--regexp-ignore-case"]
+    args += [f"{commit_message.GREP}[[:space:]]*({pattern})", "--regexp-ignore-case"]
     for item in repo.git.stream_records(*args, *ALL):
         oid, _, message = item.partition(b"\n")
         yield decode_name(oid), message
@@ -327,7 +327,7 @@ def list_beside(
 def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[str]:
     """The commits in the history of tip, made after a time in s since 1970, whose message or note
     has a line with the id, newest first."""
-    grep = f"--grep=^Entire-Checkpoint:[[:space:]]*{checkpoint_id}"
+    grep = f"{commit_message.GREP}[[:space:]]*{checkpoint_id}"
     args = ["-E", "--regexp-ignore-case", grep, f"--since=@{since}", tip]
     try:
         out = repo.git.run(*_COMMIT_LOG, f"--notes={notes.REF}", *args)[1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from gitcp.git import refs
 from gitcp.git.objects import TREE, edit_tree, read_commit, read_tree, write_commit
 from gitcp.text import shapes
+from gitcp.text.shapes import NOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     ReadTree = Callable[[Objects, str], Tree]
     Edit = Callable[[bytes | None], bytes | None]
 
-REF = "refs/notes/gitcp"
+REF = NOTES
 AI = "refs/notes/ai"  # of Git AI, and of other programs that write its format
 
 

@@ -9,7 +9,7 @@ import zlib
 from gitcp import git
 from gitcp.agents import find_client, transcripts
 from gitcp.git import files
-from gitcp.git.files import Damaged, exclusive, move_aside, open_file, put_file
+from gitcp.git.files import Damaged, exclusive, locate_exports, move_aside, open_file, put_file
 from gitcp.text import json, prompt_text, shapes
 
 TYPE_CHECKING = False
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
 
 _PIECE = 1 << 20  # bytes hashed at once
+
+
+def locate_copy(repo: Repo, *name: str) -> str:
+    """A file of the redacted copies, or the directory of all."""
+    return repo.join_shared("transcript", *name)
 
 
 class StoredTranscript:
@@ -199,9 +204,7 @@ def _explain_strange(repo: Repo, path: str, fd: int) -> str:
         return "it is not a regular file"
     if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
         return "it is another user's"
-    if _is_below(path, {repo.common, repo.git_dir}) and not _is_below(
-        path, {repo.join_shared("exports")}
-    ):
+    if _is_below(path, {repo.common, repo.git_dir}) and not _is_below(path, {locate_exports(repo)}):
         return "it lies in the git directory"
     if not transcripts.looks_right(os.pread(fd, 4096, 0)):
         return "it does not begin as a transcript does"
@@ -288,8 +291,8 @@ class Copy:
     """
 
     def __init__(self, repo: Repo, name: str) -> None:
-        self._path = repo.join_shared("transcript", f"{name}.redacted")
-        self._json = repo.join_shared("transcript", f"{name}.json")
+        self._path = locate_copy(repo, f"{name}.redacted")
+        self._json = locate_copy(repo, f"{name}.json")
         self._repo = repo
         self.known: dict[str, Any] = {}
         self.fd = -1
@@ -370,9 +373,7 @@ class Copy:
 def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
     """Remove the copy of a session's transcript, or of that of its subagent agent_id."""
     for end in (".json", ".redacted"):
-        files.remove_private(
-            repo, repo.join_shared("transcript", name_copy(session_id, agent_id) + end)
-        )
+        files.remove_private(repo, locate_copy(repo, name_copy(session_id, agent_id) + end))
 
 
 def read_span(fd: int, start: int, end: int) -> bytes:

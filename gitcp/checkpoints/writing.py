@@ -24,6 +24,7 @@ from gitcp.git import encode_name, refs
 from gitcp.git.objects import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
 from gitcp.git.refs import MEMORY, REF
 from gitcp.text import shapes
+from gitcp.text.shapes import SESSION_KEY, STRATEGY_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -242,8 +243,8 @@ def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
     lines += ["", *(f"Checkpoint: {cid}" for cid in more)] if more else []
     sessions = [(data, data.get("metadata", {})) for _, data, *_ in prepared]
     values: dict[str, list[Any]] = {
-        "Entire-Session": [data["session_id"] for data, _ in sessions],
-        "Entire-Strategy": [metadata.get("strategy") for _, metadata in sessions],
+        SESSION_KEY: [data["session_id"] for data, _ in sessions],
+        STRATEGY_KEY: [metadata.get("strategy") for _, metadata in sessions],
         "Entire-Agent": [metadata.get("agent") for _, metadata in sessions],
         "Ephemeral-branch": [data.get("ephemeral_branch") for data, _ in sessions],
     }

@@ -16,6 +16,7 @@ from gitcp.errors import Error, InputError, Late, NoJj, NoRepository, UsageError
 from gitcp.git import files
 from gitcp.git.config_table import EVENTS
 from gitcp.git.repo import Repo
+from gitcp.record import locate_claims, locate_heard, locate_visits
 from gitcp.text import json
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ def find_pipeline(repo: Repo, event: str) -> Stages:
     module = __import__(f"gitcp.events.{EVENTS[event]}", fromlist=["PIPELINES"])
     stages: Stages = module.PIPELINES[event]
     if repo.config.get_option("gitcp.guard") == "off":
-        is_claimed = bool(files.list_names(repo.join_own("claims")))
+        is_claimed = bool(files.list_names(locate_claims(repo)))
         unneeded = (_CHECK,) if is_claimed else (_CHECK, _RELEASE)
         stages = tuple(stage for stage in stages if stage.__name__ not in unneeded)
     return stages
@@ -158,7 +159,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
     home: Repo | None = None
     for home, each in _locate_home(client, event):
         yield home, each
-    visits = files.locate_state("visits", str(event.get("session_id")))
+    visits = locate_visits(str(event.get("session_id")))
     if home is None or event.get("elsewhere") or os.path.exists(visits):
         from gitcp.record.turn.visits import list_events
 
@@ -299,13 +300,13 @@ def _locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None
 
 def _note_event(repo: Repo, agent: str) -> None:
     """Note that hooks of an agent run in this worktree, and update `configured` (guard_files)."""
-    marked = os.path.isdir(repo.join_shared("configured"))
+    marked = os.path.isdir(repo.join_shared(record.CONFIGURED))
     if marked or repo.config.list_keys("gitcp.", ".pipeline"):
         from gitcp.setup import guard_files
 
         guard_files.write_configured(repo)
     try:
-        files.touch_private(repo, repo.join_own("heard", agent))
+        files.touch_private(repo, locate_heard(repo, agent))
     except (Error, OSError):
         pass  # no turn depends on it
 

@@ -6,12 +6,14 @@ import os
 
 from gitcp.errors import InputError, format_error
 from gitcp.git import commit_message, encode_name, files, objects, refs
+from gitcp.git.files import locate_exports
 from gitcp.git.objects import need_commit
 from gitcp.git.repo import Repo
 from gitcp.link.commit import (
     conclude_commit,
     find_cleanup_mode,
     is_quiet,
+    locate_template,
     match_sessions,
     prepare_commit,
     will_check_message,
@@ -53,7 +55,7 @@ def write_trailer(record: Record) -> list[Record]:
 
 def _write_message(repo: Repo, match: Record) -> None:
     """Write the ids of a commit into its message, or a comment that says that a note has them."""
-    if os.path.isdir(repo.join_shared("exports")):
+    if os.path.isdir(locate_exports(repo)):
         for session_id in match["sessions"]:
             from gitcp.record.session import exports
 
@@ -156,7 +158,7 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
     """Store git's template of the message: to check-message a message that equals it is empty."""
-    path = repo.join_own("template")
+    path = locate_template(repo)
     if text is None:
         files.remove_private(repo, path)
     else:
@@ -205,7 +207,7 @@ def _check_file(repo: Repo, path: str) -> None:
     with open(path, "rb") as f:
         text = f.read()
     comment = _find_comment_char(repo, text)
-    template = files.read_cache(repo.join_own("template"))
+    template = files.read_cache(locate_template(repo))
     mode = find_cleanup_mode(repo)
     if mode in _KEEPING or (mode != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # Comments are text here; what is below the scissors line is not.

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from gitcp.git.files import list_names
 from gitcp.git.repo import Repo
-from gitcp.record import is_of_agent, leave_all, open_here, per_event, per_record, session
+from gitcp.record import (
+    is_of_agent,
+    leave_all,
+    locate_claims,
+    open_here,
+    per_event,
+    per_record,
+    session,
+)
 from gitcp.text.shapes import check_session_id
 
 TYPE_CHECKING = False
@@ -82,7 +90,7 @@ def end_claims(ctx: Context, failed: bool) -> list[Record]:
 
 def _leave_claims(repo: Repo, event: Record) -> None:
     """Release the claims of a session, if there are any, as its turn begins or ends."""
-    if list_names(repo.join_own("claims")):
+    if list_names(locate_claims(repo)):
         from gitcp.guard import tool_calls
 
         tool_calls.leave_claim(repo, event)

@@ -10,13 +10,14 @@ text.
 
 from __future__ import annotations
 
-from gitcp.text.shapes import is_checkpoint_id
+from gitcp.text.shapes import CHECKPOINT_KEY, is_checkpoint_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-KEY = "Entire-Checkpoint"
+KEY = CHECKPOINT_KEY
+GREP = f"--grep=^{KEY}:"  # of messages that name a checkpoint
 _KEY_LOWER, _LAST = KEY.lower().encode(), f"\n\n{KEY}: ".encode()
 
 

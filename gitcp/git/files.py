@@ -38,6 +38,31 @@ if TYPE_CHECKING:
     Stamp = list[int]  # inode, size and time (ns) of a file
 
 
+def locate_scratch(repo: Location, *name: str) -> str:
+    """Where files are that are being written: one of a name, or the directory of all."""
+    return repo.join_shared("tmp", *name)
+
+
+def locate_lock(repo: Location, *name: str) -> str:
+    """The file of a lock, or the directory of all."""
+    return repo.join_shared("lock", *name)
+
+
+def locate_aside(common: str) -> str:
+    """The directory of damaged files that were set aside, for people."""
+    return os.path.join(common, "gitcp", "corrupt")
+
+
+def locate_exports(repo: Location, *client: str) -> str:
+    """Where a client's exports are, not redacted, or the directory of all."""
+    return repo.join_shared("exports", *client)
+
+
+def locate_warnings(repo: Location) -> str:
+    """The warnings of hooks that failed (hook_warnings)."""
+    return repo.join_shared("warnings")
+
+
 def find_hasher(algo: str, much: bool = False) -> Any:
     """The hash function of the repository's object names; much: for megabytes."""
     if algo == "sha256":
@@ -274,7 +299,7 @@ def read_file(path: str, most: int = LARGEST, tail: int = 0) -> bytes | None:
 
 def choose_place_aside(common: str, name: str) -> str:
     """A new path in <common>/gitcp/corrupt, which is created, for the file or ref of that name."""
-    folder = os.path.join(common, "gitcp", "corrupt")
+    folder = locate_aside(common)
     if not os.path.isdir(folder):
         os.makedirs(folder)
         os.chmod(folder, os.stat(os.path.dirname(folder)).st_mode & 0o7777)  # shared alike
@@ -382,7 +407,7 @@ def write_private(repo: Location, path: str, data: bytes, durable: bool = False)
     durable: the file survives a power cut, as a state has to.  A directory or link in its place is
     moved to <common>/gitcp/corrupt.
     """
-    tmp = repo.join_shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
+    tmp = locate_scratch(repo, f"{os.getpid()}-{time.monotonic_ns()}")
     try:
         fd = os.open(tmp, _WRITES, 0o600)
     except FileNotFoundError:
@@ -482,7 +507,7 @@ class exclusive:
 
     def __init__(self, repo: Location, name: str, timeout: float = 10.0) -> None:
         self._name, self._timeout, self._rank = name, timeout, rank_lock(name)
-        self._path, self._repo = repo.join_shared("lock", name.replace("/", "%")), repo
+        self._path, self._repo = locate_lock(repo, name.replace("/", "%")), repo
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 

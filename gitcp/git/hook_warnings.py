@@ -8,6 +8,7 @@ import time
 from gitcp import git
 from gitcp.errors import Error, hide_passwords
 from gitcp.git import files
+from gitcp.git.files import locate_warnings
 from gitcp.git.repo import Repo
 
 KEPT = 20  # warnings
@@ -24,7 +25,7 @@ def warn_here(message: str) -> None:
 
 def keep_warning(repo: Repo, message: str) -> None:
     """Keep a hook's warning with its time, if the repository has a directory of gitcp."""
-    path = repo.join_shared("warnings")
+    path = locate_warnings(repo)
     line = f"{int(time.time())} {' '.join(hide_passwords(message).split())}\n".encode(
         "utf-8", "backslashreplace"
     )
@@ -45,7 +46,7 @@ def keep_warning(repo: Repo, message: str) -> None:
 def list_warnings(repo: Repo) -> list[tuple[int, str]]:
     """(seconds since 1970, text) of the last KEPT warnings, the oldest first."""
     warnings = []
-    for line in files.read_cache(repo.join_shared("warnings"), _ROOM).splitlines()[-KEPT:]:
+    for line in files.read_cache(locate_warnings(repo), _ROOM).splitlines()[-KEPT:]:
         seconds, _, message = line.decode("utf-8", "replace").partition(" ")
         if seconds.isdigit():
             warnings.append((int(seconds), message))
@@ -54,7 +55,7 @@ def list_warnings(repo: Repo) -> list[tuple[int, str]]:
 
 def drop_warnings(repo: Repo, *hooks: str) -> None:
     """Drop the warnings of hooks that have succeeded."""
-    path = repo.join_shared("warnings")
+    path = locate_warnings(repo)
     lines = files.read_cache(path, _ROOM).splitlines(True)
     marks = [f" {hook}: ".encode() for hook in hooks]
     remaining = [

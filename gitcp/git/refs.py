@@ -9,9 +9,10 @@ import time
 from gitcp import git
 from gitcp.errors import Error, GitError, Moved
 from gitcp.git import ANY, decode_name, encode_name, files, fill_pipe, gitdir
-from gitcp.git.files import exclusive
+from gitcp.git.files import exclusive, locate_scratch
 from gitcp.git.gitdir import Unsure
 from gitcp.git.objects import Lookup, find_tree
+from gitcp.text.shapes import BRANCHES, NOTES, V1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def make_transaction(repo: Repo, orders: Sequence[str], reason: str | None) -> N
 # Read refs, and move them in one transaction that checks every old value.
 _TRIES = 20
 _STALE = 2.0  # seconds: core.filesRefLockTimeout of gitcp's transactions
-_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
+_OURS = (BRANCHES, "refs/gitcp/", NOTES, "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
@@ -230,7 +231,7 @@ def _take_stale_locks(repo: Repo, message: str, updates: Sequence[Update]) -> bo
 
 def _take_stale_lock(repo: Repo, path: str) -> bool:
     """Remove a lock file that is older than git waits for one; return whether it is gone."""
-    away = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
+    away = locate_scratch(repo, f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
         before = os.lstat(encode_name(path))
         repo.make_folder(os.path.dirname(away))
@@ -456,5 +457,5 @@ class Stash:
 #
 # A place is named by its ref; CHECKPOINTS is the place of all that have their own
 # (doc/formats.md "Checkpoints as refs").
-REF = "refs/heads/entire/checkpoints/v1"
+REF = V1
 MEMORY = "refs/gitcp/store"  # where REF was when gitcp last moved or saw it

@@ -14,7 +14,7 @@ from gitcp.git import files
 from gitcp.git.files import Damaged, exclusive
 from gitcp.git.repo import Repo
 from gitcp.guard import guard_rules
-from gitcp.record import session
+from gitcp.record import locate_claims, session
 from gitcp.text import json, shapes
 
 TYPE_CHECKING = False
@@ -145,9 +145,9 @@ def _lock_claims(repo: Repo) -> exclusive:
 def _list_living(repo: Repo) -> list[Claim]:
     """The claims whose agent is at work.  Others are removed; damaged ones are set aside."""
     living: list[Claim] = []
-    for name in files.list_names(repo.join_own("claims")):
+    for name in files.list_names(locate_claims(repo)):
         try:
-            claim = files.load_json(repo.join_own("claims", name), shapes.CLAIM)
+            claim = files.load_json(locate_claims(repo, name), shapes.CLAIM)
         except Damaged as e:
             files.set_aside(repo, e)
             continue
@@ -163,7 +163,7 @@ def _is_held(repo: Repo, claim: Claim) -> bool:
     """Whether a claim's agent is at work.  An agent on another machine, or with an unknown process,
     counts as such for a while, by the file system's clock."""
     try:
-        written = os.stat(repo.join_own("claims", claim["key"])).st_mtime
+        written = os.stat(locate_claims(repo, claim["key"])).st_mtime
     except OSError:
         return False
     owner: Any = claim["process"]
@@ -184,19 +184,19 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
 def select_claims(repo: Repo, match: Callable[[Claim], bool]) -> list[Claim]:
     """The readable claims that match; nothing is changed."""
     claims: list[Claim] = []
-    for name in files.list_names(repo.join_own("claims")):
-        claim: Claim | None = files.load_cache(repo.join_own("claims", name), shapes.CLAIM)
+    for name in files.list_names(locate_claims(repo)):
+        claim: Claim | None = files.load_cache(locate_claims(repo, name), shapes.CLAIM)
         if claim and claim["key"] == name and match(claim):
             claims.append(claim)
     return claims
 
 
 def _write_claim(repo: Repo, claim: Claim) -> None:
-    files.write_private(repo, repo.join_own("claims", claim["key"]), json.dumps(claim).encode())
+    files.write_private(repo, locate_claims(repo, claim["key"]), json.dumps(claim).encode())
 
 
 def _remove_claim(repo: Repo, key: str) -> None:
-    files.remove_private(repo, repo.join_own("claims", key))
+    files.remove_private(repo, locate_claims(repo, key))
 
 
 def leave_claim(repo: Repo, event: Record) -> None:

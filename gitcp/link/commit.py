@@ -63,6 +63,11 @@ if TYPE_CHECKING:
 _VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or the next one
 
 
+def locate_template(repo: Repo) -> str:
+    """The message that git proposed for a commit."""
+    return repo.join_own("template")
+
+
 def is_amend(repo: Repo, args: Sequence[str]) -> bool:
     """Whether this commit replaces HEAD, given the arguments of prepare-commit-msg.
 

@@ -40,7 +40,7 @@ from gitcp.record.turn.sessions import (
 from gitcp.text import console, line_replay, term
 from gitcp.text import shapes as formats
 from gitcp.text.json import ensure_object
-from gitcp.text.shapes import build_change
+from gitcp.text.shapes import SESSION_KEY, build_change
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -417,7 +417,7 @@ def _find_commit(repo: Repo, name: str) -> str | None:
 def _identify_commit(objects: Objects, oid: str) -> Subject:
     message = objects.need(oid, "commit").partition(b"\n\n")[2].decode(errors="replace")
     subject = message.partition("\n")[0]
-    if stream.find_trailer(message, "Entire-Session"):
+    if stream.find_trailer(message, SESSION_KEY):
         last = subject.rpartition(" ")[2]
         if subject.startswith(_STORED) and formats.is_checkpoint_id(last):
             return "checkpoint", last
@@ -615,7 +615,7 @@ def read_temporary(repo: Repo, oid: str) -> Record:
         "tree": commit["tree"],
         "stream": stream.find_trailer(message, "Gitcp-Stream") or oid[:12],
         "base": stream.find_trailer(message, "Base-Commit"),
-        "session_id": stream.find_trailer(message, "Entire-Session"),
+        "session_id": stream.find_trailer(message, SESSION_KEY),
         "time": 0,
     }
     (step, *_) = stream_list.read_chains(repo, [tip])[""]

@@ -18,6 +18,7 @@ from gitcp.git.objects import object_lists, parse_ident, read_changes, read_comm
 from gitcp.git.objects.object_lists import is_ancestor, list_commits
 from gitcp.link import commit as link_commit
 from gitcp.link import condense
+from gitcp.link.commit import locate_template
 from gitcp.record import match, session
 from gitcp.record.journal import edits, elsewhere
 from gitcp.record.match import candidates, holding, sources
@@ -383,7 +384,7 @@ def _read_model(state: State) -> str:
 
 def request_check(repo: Repo) -> None:
     """Have check-message read the coming message, which may get no other text."""
-    path = repo.join_own("template")
+    path = locate_template(repo)
     if not os.path.exists(path):
         files.write_private(repo, path, b"")
 

@@ -28,7 +28,7 @@ import os
 
 from gitcp import memory
 from gitcp.git import refs
-from gitcp.git.files import exclusive
+from gitcp.git.files import exclusive, locate_state
 from gitcp.git.repo import Repo
 from gitcp.record import session
 from gitcp.text import shapes
@@ -39,6 +39,35 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitcp.text.record_types import Record, Records, Stage, State
+
+
+# Where files are that every hook asks for, also of what no hook of an ordinary turn loads.
+CONFIGURED = "configured"  # below the common directory, or the worktree's own
+
+
+def locate_off(repo: Repo) -> str:
+    """The flag by which the person has disabled gitcp."""
+    return repo.join_shared("off")
+
+
+def locate_heard(repo: Repo, agent: str) -> str:
+    """The flag that hooks of an agent have run in this worktree."""
+    return repo.join_own("heard", agent)
+
+
+def locate_recording(repo: Repo) -> str:
+    """When this clone recorded, as in the note."""
+    return repo.join_shared("recording")
+
+
+def locate_claims(repo: Repo, *key: str) -> str:
+    """The claim of a running tool call, or the directory of all."""
+    return repo.join_own("claims", *key)
+
+
+def locate_visits(*name: str) -> str:
+    """A repository that a session is in, all of its session, or all."""
+    return locate_state("visits", *name)
 
 
 class Context:
@@ -163,7 +192,7 @@ def leave_all() -> None:
 
 def is_off(repo: Repo) -> bool:
     """Whether gitcp does nothing here: there is no worktree, or it is disabled."""
-    return repo.top is None or os.path.exists(repo.join_shared("off"))
+    return repo.top is None or os.path.exists(locate_off(repo))
 
 
 # Make a stage of a pipeline of a function that handles one record.

@@ -16,6 +16,7 @@ import os
 from gitcp.errors import Error
 from gitcp.git import files
 from gitcp.git.config_table import MANUAL
+from gitcp.record import CONFIGURED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def write_configured(repo: Repo) -> None:
     """Create and remove the files of `configured` by the current configuration."""
     is_per_worktree = repo.config.get_flag("extensions.worktreeconfig")
-    folder = repo.join_own("configured") if is_per_worktree else repo.join_shared("configured")
+    folder = repo.join_own(CONFIGURED) if is_per_worktree else repo.join_shared(CONFIGURED)
 
     from gitcp.setup.hook_texts import HOOKS
 
@@ -44,7 +45,7 @@ def write_configured(repo: Repo) -> None:
 
 def clear_configured(repo: Repo) -> None:
     """Remove the files of `configured`."""
-    for folder in dict.fromkeys((repo.join_own("configured"), repo.join_shared("configured"))):
+    for folder in dict.fromkeys((repo.join_own(CONFIGURED), repo.join_shared(CONFIGURED))):
         from gitcp.setup.hook_texts import HOOKS
 
         for hook in HOOKS:

@@ -19,7 +19,7 @@ from gitcp.git.gitdir import is_tracked
 from gitcp.git.objects import Objects, object_lists
 from gitcp.git.repo import Repo
 from gitcp.lines.committed import recorded
-from gitcp.record import registered, stream
+from gitcp.record import locate_off, registered, stream
 from gitcp.record.snapshot import own_index
 from gitcp.record.unheard import unrecorded
 from gitcp.setup import adapters, configured_hooks, git_hooks, guard_files, hook_texts, takeover
@@ -230,7 +230,7 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     unrecorded.look(repo)
     done = [f"took over {len(taken)} unsettled sessions of Entire"] if taken else []
     try:
-        os.unlink(repo.join_shared("off"))
+        os.unlink(locate_off(repo))
         done.append("gitcp is awake again here")
     except FileNotFoundError:
         pass
@@ -563,7 +563,7 @@ def install_repository(
         repo = Repo.find(path)
         if repo.top is None:
             return [], "it has no work tree"
-        if os.path.exists(repo.join_shared("off")):
+        if os.path.exists(locate_off(repo)):
             return [], "gitcp is disabled there"
         options = Options(agents=clients, scope="user")
         if dry_run:

@@ -14,7 +14,7 @@ from gitcp.checkpoints.share import places
 from gitcp.checkpoints.stored import read_session
 from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.git import decode_name, encode_name, files, refs
-from gitcp.git.files import Damaged
+from gitcp.git.files import Damaged, locate_scratch
 from gitcp.git.objects import object_lists
 from gitcp.git.repo import Repo
 from gitcp.record import session
@@ -25,6 +25,7 @@ from gitcp.setup import hook_texts
 from gitcp.setup.clients import json_text
 from gitcp.setup.hook_texts import ENTIRE_SWITCH
 from gitcp.text import shapes
+from gitcp.text.shapes import CHECKPOINTS, V1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 _KEY = "enabled"
 _STILL_ON = "'{}' {}, so both programs record here: 'entire disable' switches the original off"
-_STORED = "refs/heads/entire/checkpoints/v1"
-_CHECKPOINT_REFS = "refs/entire/checkpoints"
+_STORED = V1
+_CHECKPOINT_REFS = CHECKPOINTS
 _REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
 _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
@@ -113,7 +114,7 @@ def remove_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
 
 def _edit_config(repo: Repo, data: bytes, *args: str) -> bytes:
     """The bytes of a configuration file after `git config` with args; 5: nothing to unset."""
-    path = repo.join_shared("tmp", f"config-{os.getpid()}")
+    path = locate_scratch(repo, f"config-{os.getpid()}")
     repo.make_folder(os.path.dirname(path))
     try:
         files.replace_file(path, data, 0o600)

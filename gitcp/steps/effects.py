@@ -19,6 +19,7 @@ from gitcp.record.session import others
 from gitcp.record.snapshot import index
 from gitcp.steps.back import plan
 from gitcp.steps.undo import get_kind, hold_log, read_steps, withdraw_step
+from gitcp.text.shapes import BRANCHES, NOTES
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
     from gitcp.steps.undo import Effect
 
 # The refs that steps may change.
-_OWN = "refs/gitcp/", "refs/entire/", "refs/heads/entire/", "refs/notes/gitcp"
+_OWN = "refs/gitcp/", "refs/entire/", BRANCHES, NOTES
+
+
+def locate_kept(repo: Repo, *name: str) -> str:
+    """What a step replaced outside the worktree, by its SHA-256, or the directory of all."""
+    return repo.join_shared("kept", *name)
 
 
 def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
@@ -321,7 +327,7 @@ def keep_bytes(repo: Repo, data: bytes | None, dry: bool = False) -> str | None:
     name = hash_bytes(data)
     if dry:
         return name
-    path = repo.join_shared("kept", name)
+    path = locate_kept(repo, name)
     if _read_file(path) == data:
         os.utime(path)  # so that clean does not remove it
     else:
@@ -333,7 +339,7 @@ def read_kept(repo: Repo, name: str | None) -> bytes | None:
     """The bytes kept under a name; raises Error if they are gone."""
     if name is None:
         return None
-    data = _read_file(repo.join_shared("kept", name))
+    data = _read_file(locate_kept(repo, name))
     if data is None or hash_bytes(data) != name:
         raise Error(f"content '{name[:12]}' is not kept any more")
     return data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.setup.care.findings import format_remedy
 from gitcp.text import prompt_text, shapes
+from gitcp.text.shapes import ARCHIVE
 from gitcp.text.spans import abbreviate, count_noun, shorten, shorten_id, shorten_ids
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ _NAMED = 4  # paths of an entry of the stash
 _SCREEN = 24  # lines
 # How many of each kind are listed; if that is more than a screen, fewer, first of the first kinds.
 _LISTED = {"stashes": 5, "streams": 3, "worktrees": 2, "sessions": 4}
-_ARCHIVE = "refs/gitcp/archive/"  # of streams that were left
+_ARCHIVE = ARCHIVE  # of streams that were left
 
 
 def draw_status(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.text.shapes import BRANCHES, NOTES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
         time: int
 
 
-OURS = ("refs/gitcp/", "refs/heads/entire/", "refs/notes/gitcp")
+OURS = ("refs/gitcp/", BRANCHES, NOTES)
 _PERMANENT = ("refs/heads/entire/checkpoints/", "refs/notes/")
 # kind -> its heading in `gitcp clean`, in its order
 KINDS = {

@@ -21,7 +21,14 @@ from gitcp.git.objects.object_lists import list_files
 from gitcp.git.objects.reading import split_windows, spread_batches
 from gitcp.git.records import decode_lines, encode_lines
 from gitcp.text import patterns, shapes
-from gitcp.text.shapes import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
+from gitcp.text.shapes import (
+    BRANCHES,
+    CHECKPOINTS,
+    V1,
+    is_checkpoint_id,
+    parse_checkpoint_ref,
+    parse_shadow,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,8 +202,8 @@ _WINDOW = 1024  # files that one process takes at once
 # An object that a partial clone lacks is on the remote already.
 _NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-any")
 # Streams, which have whole worktrees with files that were never committed, and local refs.
-_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/entire/")
-_STORE = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
+_OURS = (BRANCHES, "refs/gitcp/", "refs/entire/")
+_STORE = frozenset({V1, "refs/heads/entire/sessions"})
 _OWN = ("metadata.json", "lines.json")
 
 

@@ -22,6 +22,7 @@ from gitcp.git.files import exclusive
 from gitcp.git.objects import edit_tree, read_commit, write_commit
 from gitcp.git.objects.object_lists import list_files
 from gitcp.text import console
+from gitcp.text.shapes import ABANDONED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     Chosen = Callable[[str, float], bool]  # by a session's id and the time of a turn's last edit
     Shared = dict[str, Record]  # path in REF -> what it says
 
-REF = "refs/gitcp/abandoned"
+REF = ABANDONED
 MOST = 1000
 _MOST_SHARED = 5000  # turns, forgotten ones among them; a push leaves out the oldest
 _MOST_READ = 100_000  # files in REF

@@ -10,7 +10,7 @@ from gitcp.git import files, jj
 from gitcp.git.files import exclusive
 from gitcp.git.objects import pack_care
 from gitcp.git.repo import Repo
-from gitcp.record import registered
+from gitcp.record import locate_off, registered
 from gitcp.setup import adapters, git_hooks, guard_files, install, lfs, takeover
 from gitcp.terminal import cli
 from gitcp.text import console
@@ -70,7 +70,7 @@ def run(argv: Sequence[str]) -> int:
 
 def silence(repo: Repo, dry_run: bool) -> None:
     """Create <common>/gitcp/off: every hook of gitcp ends at once if it exists."""
-    off = repo.join_shared("off")
+    off = locate_off(repo)
     if os.path.exists(off):
         print("gitcp is disabled here already")
         return

@@ -37,6 +37,7 @@ from gitcp.lines.committed.evidence import Evidence
 from gitcp.lines.prices import list_price
 from gitcp.setup import adapters
 from gitcp.terminal import extras
+from gitcp.text.shapes import NOTES, V1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -384,7 +385,7 @@ def _read(
 # twice, so that Spark may run a task again, or twice at once.
 _SPARK_PACKAGES = "gitcp facts-spark needs the Python package 'pyspark'"
 _TRIES = 4  # attempts of a task by Spark
-_STORE = ("refs/heads/entire/checkpoints/v1", "refs/entire/checkpoints/*", "refs/notes/gitcp")
+_STORE = (V1, "refs/entire/checkpoints/*", NOTES)
 _TABLES = (".parquet", ".csv", ".json")
 _SPARK_TYPES = {
     fact_tables.TEXT: "string",

@@ -26,7 +26,7 @@ from gitcp.git.records import encode_lines
 from gitcp.record import stream
 from gitcp.record.session import client_transcript, others
 from gitcp.text import console, json, prompt_text
-from gitcp.text.shapes import parse_checkpoint_ref
+from gitcp.text.shapes import ABANDONED, EDITS, parse_checkpoint_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -315,9 +315,9 @@ def _connect(repo: Repo) -> Connection:
 _SHORTEST = 3  # characters of a word in the vocabulary: trigrams have so many
 _STORES = ("/entire/checkpoints/v1", "/entire/sessions")
 _UNREAD = (
-    "refs/gitcp/edits/",
+    EDITS,
     "refs/gitcp/undo",
-    "refs/gitcp/abandoned",
+    ABANDONED,
 )  # refs that no search depends on
 _BATCH = 4  # checkpoints that are read together
 

@@ -20,7 +20,7 @@ from zlib import crc32
 from gitcp import git
 from gitcp.errors import Error, GitError
 from gitcp.git import files
-from gitcp.git.files import exclusive
+from gitcp.git.files import exclusive, locate_scratch
 from gitcp.git.gitdir import Unsure
 from gitcp.text import shapes
 
@@ -40,6 +40,11 @@ _LARGEST = 1 << 30  # bytes of a pack that still grows
 _PIECE = 1 << 20
 _FEW = 64  # objects
 _FEW_PACKS, _FEW_READ = 8, 16  # packs, and objects in them, that are read without git
+
+
+def locate_mark(repo: Location, *name: str) -> str:
+    """The mark of a pack of gitcp, or the directory of all."""
+    return repo.join_shared("packs", *name)
 
 
 class Packs:
@@ -179,7 +184,7 @@ class Packs:
     def _are_many(self) -> bool:
         listed = self._indexes or [
             *list_kept(self._repo),
-            *files.list_names(self._repo.join_shared("packs")),
+            *files.list_names(locate_mark(self._repo)),
         ]
         return len(listed) > MOST and len(self._read_indexes()) > MOST
 
@@ -363,7 +368,7 @@ def locate_folder(repo: Location) -> str:
 
 def make_workshop(repo: Location) -> str:
     """The directory where packs are made, created if it does not exist.  Raises OSError."""
-    folder = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.join_shared("tmp")
+    folder = repo.git.env.get("GIT_OBJECT_DIRECTORY") or locate_scratch(repo)
     repo.make_folder(folder)
     return folder
 
@@ -403,7 +408,7 @@ def _has_alternates(repo: Location) -> bool:
 
 
 def _list_pack(repo: Location, name: str) -> None:
-    listed = repo.join_shared("packs", name)
+    listed = locate_mark(repo, name)
     repo.make_folder(os.path.dirname(listed))
     write_file(listed, b"")
     repo.share_file(listed)
@@ -470,7 +475,7 @@ def list_packs(repo: Location, ours: Container[str] = ()) -> list[str]:
         for name in own:
             _list_pack(repo, name)
             files.remove_file(os.path.join(folder, f"{name}.keep"))
-    return list(dict.fromkeys([*own, *files.list_names(repo.join_shared("packs"))]))
+    return list(dict.fromkeys([*own, *files.list_names(locate_mark(repo))]))
 
 
 def list_kept(repo: Location) -> list[str]:
@@ -482,7 +487,7 @@ def list_kept(repo: Location) -> list[str]:
 def release_pack(repo: Location, name: str) -> None:
     """Leave a pack to git, which prunes and repacks it."""
     files.remove_file(os.path.join(locate_folder(repo), f"{name}.keep"))
-    files.remove_file(repo.join_shared("packs", name))
+    files.remove_file(locate_mark(repo, name))
 
 
 def _is_ours(path: str) -> bool:

@@ -15,6 +15,7 @@ import os
 from gitcp import git
 from gitcp.errors import GitError
 from gitcp.git import ANY, decode_name, encode_name, fill_pipe
+from gitcp.git.files import locate_scratch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Writer:
     def _open_folder(self) -> str:
         """The directory, which is made, and removed at the end of the process at the latest."""
         if self._pid != os.getpid():  # a fork has its own
-            parent = self._repo.git.env.get("GIT_OBJECT_DIRECTORY") or self._repo.join_shared("tmp")
+            parent = self._repo.git.env.get("GIT_OBJECT_DIRECTORY") or locate_scratch(self._repo)
             self._pid, self._gits = os.getpid(), {}
             self.folder = os.path.join(parent, f"plain-{self._pid}-{os.urandom(4).hex()}")
             git.LASTING[self._repo.git.copy_with(None, {})] = self

@@ -6,6 +6,7 @@ import os
 
 from gitcp.errors import GitError
 from gitcp.git import files
+from gitcp.git.files import locate_scratch
 from gitcp.text.shapes import EXECUTABLE, FILE
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ def merge_blobs(repo: Repo, base: str, ours: str, theirs: str) -> tuple[str, boo
 
     With conflicts the blob has git's markers, each side labelled; binary content stays ours.
     """
-    folder = repo.join_shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
+    folder = locate_scratch(repo, f"merge-{os.getpid()}-{os.urandom(4).hex()}")
     repo.make_folder(os.path.dirname(folder))
     os.mkdir(folder)
     names = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]

@@ -11,6 +11,7 @@ from zlib import crc32
 from gitcp import VERSION, git
 from gitcp.errors import Error
 from gitcp.git.files import find_hasher, load_sealed, read_cache, seal_value, write_private
+from gitcp.record import locate_recording
 from gitcp.text.shapes import CHECKPOINTS
 
 TYPE_CHECKING = False
@@ -114,7 +115,7 @@ class Memo:
             rows = repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
             refs = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
             notes = [r for r in refs if f" {_NOTES}".encode() in r]
-            files = (repo.join_shared("recording"), *(f"{repo.common}/{n}" for n in _SHALLOW))
+            files = (locate_recording(repo), *(f"{repo.common}/{n}" for n in _SHALLOW))
             tips = _hash_parts(row for row in refs if row not in notes)
             self._ground = self._check_ground(_hash_parts([*notes, *map(read_cache, files)]), tips)
         return self._ground

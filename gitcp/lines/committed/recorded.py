@@ -18,6 +18,7 @@ from gitcp.git.records import load_entry
 from gitcp.lines import proven
 from gitcp.lines.committed.earlier import About
 from gitcp.lines.committed.memo import Memo
+from gitcp.record import locate_recording
 from gitcp.record.unheard import unrecorded
 from gitcp.text.shapes import CHECKPOINTS, COMMIT
 
@@ -256,7 +257,7 @@ def begin_recording(repo: Repo) -> None:
     newest = _read_newest(repo)
     is_recording = newest is not None and newest.word == BEGUN
     if newest and is_recording and newest.mail == mail:
-        files.touch_private(repo, repo.join_shared("recording"))
+        files.touch_private(repo, locate_recording(repo))
         return
     if newest is None:
         seconds = min([seconds, *(start for start, _ in _list_writers(repo).get(mail, ()))])
@@ -272,7 +273,7 @@ def end_recording(repo: Repo, noticed: bool = False) -> None:
     if newest and newest.word == BEGUN:
         seconds = _read_author(repo)[1]
         if noticed:
-            seconds = min(seconds, int(os.stat(repo.join_shared("recording")).st_mtime))
+            seconds = min(seconds, int(os.stat(locate_recording(repo)).st_mtime))
         seconds = max(seconds, newest.seconds)
         _append(repo, [newest._replace(word=ENDED, seconds=seconds)])
 
@@ -329,7 +330,7 @@ def _read_author(repo: Repo) -> tuple[str, int]:
 
 
 def _read(repo: Repo) -> str:
-    return decode_name(files.read_cache(repo.join_shared("recording")))
+    return decode_name(files.read_cache(locate_recording(repo)))
 
 
 def _read_newest(repo: Repo) -> Recording | None:
@@ -338,7 +339,7 @@ def _read_newest(repo: Repo) -> Recording | None:
 
 
 def _append(repo: Repo, lines: list[Recording]) -> None:
-    path = repo.join_shared("recording")
+    path = locate_recording(repo)
     data = _read(repo) + "".join(map(line_authors.format_line, lines))
     files.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
     files.write_private(repo, repo.join_shared(UNSHARED), b"")

@@ -30,7 +30,7 @@ from gitcp.git.objects import (
 from gitcp.git.repo import Repo
 from gitcp.record.journal import credit
 from gitcp.text import json, shapes
-from gitcp.text.shapes import hash_worktree, parse_shadow
+from gitcp.text.shapes import BRANCHES, HIDDEN, hash_worktree, parse_shadow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ NAME = "journal"
 INTENT = "rewind", "intent"  # the file of a step that is under way, or was killed
 VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
 _NEIGHBOURS = "journal-checked", "look", "turn"
-_STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
+_STREAMS = BRANCHES, HIDDEN
 MANY = 2000  # edits of one look that are still written as a line each
 _BASED = credit.list_keys("based")
 LARGEST = 64 << 10  # bytes: a larger journal is cut back, or loses lines that others repeat

@@ -13,6 +13,7 @@ from gitcp.checkpoints import transcripts
 from gitcp.git import files
 from gitcp.record import session
 from gitcp.record.journal import credit, get_home, read_journal
+from gitcp.record.session import locate_auto
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ def list_transcript_paths(agent_type: str, baseline: session.Baseline, offset: i
 
 def read_judged_files(repo: Repo) -> Mapping[str, Version]:
     """path -> entry of an auto-commit while the repository's hooks run on it; {} otherwise."""
-    if not os.path.exists(repo.join_own("auto")):
+    if not os.path.exists(locate_auto(repo)):
         return {}
 
     from gitcp.record.session import others

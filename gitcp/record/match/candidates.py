@@ -505,9 +505,7 @@ def _list_reflog(repo: Repo, limit: int = _MOST, *args: str) -> dict[str, list[s
     """checkpoint id -> the commits of reflogs that carry it, newest first; args of git log."""
     form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={limit}")
     carriers: dict[str, list[str]] = {}
-    for entry in repo.git.read_records(
-        "log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *args
-    ):
+    for entry in repo.git.read_records("log", "--reflog", "-E", commit_message.GREP, *form, *args):
         oid, _, message = entry.partition(b"\n")
         for checkpoint_id in commit_message.read_trailers(message):
             carriers.setdefault(checkpoint_id, []).append(oid.decode())

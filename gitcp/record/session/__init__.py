@@ -46,6 +46,11 @@ if TYPE_CHECKING:
 _MANY = 1000  # files and turns: indenting more costs more than the rest of a hook
 
 
+def locate_auto(repo: Repo, *name: str) -> str:
+    """A file of an automatic commit under way, or the directory of all."""
+    return repo.join_own("auto", *name)
+
+
 def make_id() -> str:
     """A new id for a stream, a turn or a checkpoint: 12 hex digits."""
     return os.urandom(6).hex()

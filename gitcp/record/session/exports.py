@@ -7,7 +7,7 @@ import os
 from gitcp.agents import find_client
 from gitcp.checkpoints import redactor
 from gitcp.errors import Busy
-from gitcp.git.files import exclusive
+from gitcp.git.files import exclusive, locate_exports
 from gitcp.record.session import others
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ _PATIENCE = 2.0  # seconds
 def copy_conversation(repo: Repo, client: Client, event: Record) -> None:
     """Let a client's adapter export the session of an event, one hook at a time: two at once, as
     of parallel subagents, would add the same messages twice."""
-    folder = repo.join_shared("exports", client.NAME)
+    folder = locate_exports(repo, client.NAME)
     names = (event["session_id"], event.get("tool", {}).get("agent_id"))
     paths = [os.path.join(folder, f"{name}.jsonl") for name in names if name]
     try:

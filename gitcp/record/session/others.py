@@ -14,7 +14,7 @@ from gitcp.errors import Error
 from gitcp.git import files
 from gitcp.git.files import Damaged, exclusive
 from gitcp.record import session
-from gitcp.record.session import process
+from gitcp.record.session import locate_auto, process
 from gitcp.text import json
 
 TYPE_CHECKING = False
@@ -143,7 +143,7 @@ def set_dirty(
 
 
 def get_intent_path(repo: Repo) -> str:
-    return repo.join_own("auto", "intent")
+    return locate_auto(repo, "intent")
 
 
 def write_intent(repo: Repo, intent: session.Intent) -> None:

@@ -14,6 +14,7 @@ from gitcp.errors import Busy, Changed
 from gitcp.git import decode_name, files
 from gitcp.git.objects import Lookup, edit_tree, find_file, find_tree, need_commit, read_changes
 from gitcp.git.objects.object_lists import encode_index_info, list_commits
+from gitcp.record.session import locate_auto
 from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.own_index import copy_with_mtime
 from gitcp.text import console, json
@@ -48,7 +49,7 @@ class IndexFile:
     """An index file below <git-dir>/gitcp/auto, by a name, and git that runs on it."""
 
     def __init__(self, repo: Repo, name: str) -> None:
-        self.repo, self.path = repo, repo.join_own("auto", name)
+        self.repo, self.path = repo, locate_auto(repo, name)
 
     def run(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> bytes:
         """The output of git; raises GitError."""
@@ -165,7 +166,7 @@ def release_abandoned(repo: Repo) -> None:
 
 
 def _get_mark_path(repo: Repo) -> str:
-    return repo.join_own("auto", "stage-mark")
+    return locate_auto(repo, "stage-mark")
 
 
 def install_index(repo: Repo, index: IndexFile) -> None:
@@ -193,7 +194,7 @@ class Lock:
 
     def __init__(self, repo: Repo, mark: list[int] | None = None, name: str = "lock") -> None:
         self.path = os.path.join(repo.git_dir, "index.lock")
-        self._scratch = repo.join_own("auto", name)
+        self._scratch = locate_auto(repo, name)
         self.mark = mark or []
 
     def prepare(self) -> list[int]:

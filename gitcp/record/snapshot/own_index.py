@@ -7,10 +7,12 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp.checkpoints.transcripts import locate_copy
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import files
-from gitcp.git.files import put_file
+from gitcp.git.files import locate_exports, locate_scratch, put_file
 from gitcp.git.gitdir import index_file, packs, plain
+from gitcp.git.gitdir.packs import locate_mark
 from gitcp.record import snapshot
 from gitcp.text import shapes
 
@@ -166,7 +168,7 @@ def run_without_trust(
 def sweep_leftovers(repo: Repo) -> None:
     """Remove scratch files and quarantines older than a day, and the unredacted exports of clients
     for sessions that are not open."""
-    tmp = repo.join_shared("tmp")
+    tmp = locate_scratch(repo)
     for name in _list_old(tmp):
         path = os.path.join(tmp, name)
         for folder, folders, names in os.walk(path, topdown=False):
@@ -177,13 +179,13 @@ def sweep_leftovers(repo: Repo) -> None:
         _try_remove(os.rmdir if os.path.isdir(path) else os.unlink, path)
 
     _sweep_packs(repo)
-    for folder_path in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
+    for folder_path in {repo.join_own(), repo.join_shared(), locate_copy(repo)}:
         for name in _list_old(folder_path):
             # <file>.<pid> was written to replace <file>.
             prefix, _, pid = name.removesuffix(".lock").rpartition(".")
             if prefix and pid.isdigit():
                 _try_remove(os.unlink, os.path.join(folder_path, name))
-    exports = repo.join_shared("exports")
+    exports = locate_exports(repo)
     for client in _list_old(exports, 0):
         for name in _list_old(os.path.join(exports, client), _HOUR):
             if not _is_open(repo, name.rpartition(".")[0]):
@@ -194,7 +196,7 @@ def _sweep_packs(repo: Repo) -> None:
     """Leave old packs of gitcp's to git, and remove those that a kill left without an index."""
     for name in packs.list_packs(repo):
         path = os.path.join(packs.locate_folder(repo), name)
-        marks = (f"{path}.keep", repo.join_shared("packs", name))
+        marks = (f"{path}.keep", locate_mark(repo, name))
         if files.is_older(f"{path}.idx", _KEPT):
             packs.release_pack(repo, name)
         elif not os.path.exists(f"{path}.idx") and any(files.is_older(m, _DAY) for m in marks):

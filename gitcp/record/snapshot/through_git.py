@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from gitcp.errors import GitError, Late
 from gitcp.git import decode_name, encode_name
+from gitcp.git.files import locate_scratch
 from gitcp.git.gitdir.index_file import read_names
 from gitcp.git.gitdir.plain import build_quarantine, remove_folder
 from gitcp.git.objects.object_lists import encode_index_info
@@ -39,7 +40,7 @@ _OWN_INDEX = (
 def open_quarantine(repo: Repo, keep: bool) -> Iterator[dict[str, str]]:
     """Yield the environment in which git writes objects to a quarantine.  keep: whether to store
     them at the end."""
-    folder = repo.join_shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
+    folder = locate_scratch(repo, f"git-{os.getpid()}-{os.urandom(4).hex()}")
     repo.make_folder(os.path.dirname(folder))
     os.mkdir(folder)
     try:

@@ -13,6 +13,7 @@ from gitcp.git.files import Damaged, exclusive, parse_checked, read_words, write
 from gitcp.git.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 from gitcp.record import journal, session
 from gitcp.text import shapes
+from gitcp.text.shapes import SESSION_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def parse_tip(ref: str, obj: Object) -> Tip:
     """The tip of ref from its object; raises Foreign as read_tip() does."""
     oid, kind, data = obj
     message = decode_name(data) if kind == "commit" else ""
-    session = find_trailer(message, "Entire-Session")
+    session = find_trailer(message, SESSION_KEY)
     if not session:
         raise Foreign(f"'{ref}' is not a stream of checkpoints")
     commit = parse_commit(oid, data)

@@ -33,7 +33,15 @@ from gitcp.record.stream import (
 )
 from gitcp.record.stream.verdict import is_orphaned
 from gitcp.text import shapes
-from gitcp.text.shapes import EXECUTABLE, FILE, LINK, check_path
+from gitcp.text.shapes import (
+    EXECUTABLE,
+    FILE,
+    LINK,
+    SESSION_KEY,
+    STRATEGY_KEY,
+    TASK_KEY,
+    check_path,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,14 +224,14 @@ def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
 
 def _walk_down(steps: dict[str, Step], tip: Tip) -> Iterator[Step]:
     step = steps.get(tip["oid"])
-    while step and find_trailer(step[4], "Entire-Session"):
+    while step and find_trailer(step[4], SESSION_KEY):
         yield step
         step = steps.get(step[1])
 
 
 def _describe_step(tip: Tip, step: Step) -> Record:
     oid, parent, tree, time, message = step
-    task = find_trailer(message, "Entire-Metadata-Task")
+    task = find_trailer(message, TASK_KEY)
     return {
         "type": "checkpoint",
         "oid": oid,
@@ -232,8 +240,8 @@ def _describe_step(tip: Tip, step: Step) -> Record:
         "parent": parent,
         "tree": tree,
         "base_commit": find_trailer(message, "Base-Commit") or tip["base"],
-        "session_id": find_trailer(message, "Entire-Session"),
-        "strategy": find_trailer(message, "Entire-Strategy"),
+        "session_id": find_trailer(message, SESSION_KEY),
+        "strategy": find_trailer(message, STRATEGY_KEY),
         "time": time,
         "message": message.partition("\n")[0],
         "is_task_checkpoint": bool(task),

@@ -46,6 +46,7 @@ from gitcp.record.stream import (
     should_follow,
 )
 from gitcp.text import json, shapes
+from gitcp.text.shapes import SESSION_KEY, STRATEGY_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,7 +286,7 @@ def _holds_withdrawn_work(repo: Repo, tip: Tip) -> bool:
     if not any(list_withdrawn(repo, lines, name, tip["stream"]) for name in sessions):
         return False
     first = commit = need_commit(repo.objects, tip["oid"])
-    while find_trailer(commit["message"], "Entire-Session"):
+    while find_trailer(commit["message"], SESSION_KEY):
         first = commit
         if not commit["parents"]:
             break
@@ -310,8 +311,8 @@ def build_message(
     trailers: used instead of Entire-Metadata."""
     lines = [
         *(trailers or [f"Entire-Metadata: {METADATA}{session_id}"]),
-        f"Entire-Session: {session_id}",
-        "Entire-Strategy: manual-commit",
+        f"{SESSION_KEY}: {session_id}",
+        f"{STRATEGY_KEY}: manual-commit",
         f"Base-Commit: {base}",
         f"Gitcp-Stream: {stream}",
     ]

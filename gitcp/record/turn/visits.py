@@ -18,7 +18,7 @@ from functools import partial
 from gitcp.errors import Error, InputError
 from gitcp.git import append_trace, files
 from gitcp.git.repo import Repo
-from gitcp.record import journal, registered
+from gitcp.record import is_off, journal, locate_visits, registered
 from gitcp.record import turn as store_turn
 from gitcp.record.journal import credit, elsewhere
 from gitcp.record.looks import calls
@@ -144,7 +144,7 @@ def _find_registered(root: str) -> Repo | None:
         append_trace("visits", f"{root}: {e}")
         return None
     is_on = repo and repo.top and os.path.isdir(repo.join_shared())
-    return repo if repo and is_on and not os.path.exists(repo.join_shared("off")) else None
+    return repo if repo and is_on and not is_off(repo) else None
 
 
 def _follow_home(repo: Repo, session_id: str) -> tuple[Repo, State | None]:
@@ -163,7 +163,7 @@ def _read_turn(home: Repo, session_id: str) -> str:
 
 
 def _locate(*parts: str) -> str:
-    return files.locate_state("visits", *parts)
+    return locate_visits(*parts)
 
 
 def note_visit(session_id: str, repo: Repo, home: Repo | None = None) -> None:

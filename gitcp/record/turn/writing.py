@@ -18,6 +18,7 @@ from gitcp.record.session import (
 from gitcp.record.snapshot import scan
 from gitcp.record.stream import METADATA, find_current, writing
 from gitcp.text import json, prompt_text
+from gitcp.text.shapes import TASK_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _build_content(
 def _build_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
     if step is None:
         return []
-    return [f"Entire-Metadata-Task: {METADATA}{session_id}/tasks/{step['tool_use_id']}"]
+    return [f"{TASK_KEY}: {METADATA}{session_id}/tasks/{step['tool_use_id']}"]
 
 
 def format_subject(state: State) -> str:

@@ -22,7 +22,7 @@ from gitcp.errors import Error
 from gitcp.git import decode_name, files
 from gitcp.git.files import exclusive
 from gitcp.git.objects import parse_ident, read_commit
-from gitcp.record import session, unheard
+from gitcp.record import locate_recording, session, unheard
 from gitcp.record.unheard.conversations import find_conversation, list_roots, make_relative
 from gitcp.text import json
 from gitcp.text.shapes import PERSON, UNKNOWN
@@ -208,7 +208,7 @@ class Record:
 
 def _read_periods(repo: Repo) -> dict[str, list[Period]]:
     """When this clone recorded, by mail address."""
-    text = decode_name(files.read_cache(repo.join_shared("recording")))
+    text = decode_name(files.read_cache(locate_recording(repo)))
     return line_authors.build_periods(line_authors.parse_lines(text))
 
 
@@ -250,7 +250,7 @@ def look(repo: Repo) -> Record:
 
 def read_current(repo: Repo) -> Record:
     """The record; looks again if something has changed since the last look."""
-    if not os.path.exists(repo.join_shared("recording")):
+    if not os.path.exists(locate_recording(repo)):
         return Record(repo)
     if unheard.is_look_due(repo):
         return look(repo)

@@ -15,6 +15,7 @@ from gitcp.record.stream import ARCHIVE, parse_tip, read_copy, read_metadata
 from gitcp.record.turn import sessions
 from gitcp.setup.care.findings import ERROR, make_finding
 from gitcp.text import shapes, term
+from gitcp.text.shapes import NOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gitcp.record import Context
     from gitcp.text.record_types import Finding, Marker, State, Stream, Tip
 
-OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp", "refs/entire")
+OURS = ("refs/heads/entire", "refs/gitcp", NOTES, "refs/entire")
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(if)%(worktreepath)%(then)held%(end)"
 
 

@@ -8,6 +8,7 @@ import shutil
 from gitcp.checkpoints import merging, stored, writing
 from gitcp.checkpoints.redact import pictures
 from gitcp.checkpoints.share import summaries
+from gitcp.checkpoints.transcripts import locate_copy
 from gitcp.errors import Error
 from gitcp.git import files, refs
 from gitcp.git.objects import Objects, pack_care
@@ -220,9 +221,9 @@ def _find_used(repo: Repo) -> list[str]:
         index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
         listed = repo.git.run("ls-files", "-s", env=index)[1]
         named |= {line.split()[1] for line in decode_lines(listed)}
-    for name in files.list_names(repo.join_shared("transcript")):
+    for name in files.list_names(locate_copy(repo)):
         if name.endswith(".json"):
-            copy = files.load_cache(repo.join_shared("transcript", name), shapes.TRANSCRIPT)
+            copy = files.load_cache(locate_copy(repo, name), shapes.TRANSCRIPT)
             named |= {chunk[0] for chunk in (copy or {}).get("chunks", ())}
     with Objects(repo):
         return sorted(named - repo.objects.list_absent(named))

@@ -14,8 +14,9 @@ from shutil import which
 from gitcp.agents import get_client, list_names
 from gitcp.errors import InputError
 from gitcp.git import decode_name, files, hook_warnings
-from gitcp.git.files import Damaged
+from gitcp.git.files import Damaged, locate_scratch
 from gitcp.git.objects import object_lists
+from gitcp.record import locate_heard, locate_off
 from gitcp.record.session import is_home
 from gitcp.setup import adapters, configured_hooks, git_hooks, hook_texts, install, lfs, takeover
 from gitcp.setup.care import switches
@@ -42,7 +43,7 @@ ENABLE = "enable"  # the fix of an installation
 
 def read_state(repo: Repo) -> str:
     """Whether gitcp records here: ENABLED, DISABLED or ABSENT."""
-    if os.path.exists(repo.join_shared("off")):
+    if os.path.exists(locate_off(repo)):
         return DISABLED
     try:
         return (
@@ -100,7 +101,7 @@ def make_check(find: Callable[[Repo], Iterable[Finding]]) -> Check:
 
 def find_no_room(repo: Repo) -> Iterator[Finding]:
     """Check that gitcp can write its files here, by a page that is removed again."""
-    folder = repo.join_shared("tmp")
+    folder = locate_scratch(repo)
     try:
         repo.make_folder(folder)
         with tempfile.TemporaryFile(dir=folder) as f:
@@ -307,7 +308,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
         yield from _find_entires(repo, client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
-        if not os.path.exists(repo.join_own("heard", name)) and client.AGENT_TYPE not in called:
+        if not os.path.exists(locate_heard(repo, name)) and client.AGENT_TYPE not in called:
             yield _describe_silence(repo, client)
     if not repo.worktree_id:
         yield from _find_bare_worktrees(repo)

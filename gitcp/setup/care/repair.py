@@ -9,11 +9,18 @@ import shutil
 
 from gitcp.agents import transcripts
 from gitcp.checkpoints.stored import list_remote_branches, list_session_ids
-from gitcp.checkpoints.transcripts import Copy
+from gitcp.checkpoints.transcripts import Copy, locate_copy
 from gitcp.checkpoints.writing import move_refs
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import decode_name, encode_name, files, refs
-from gitcp.git.files import Damaged, choose_place_aside, exclusive, move_aside, read_file
+from gitcp.git.files import (
+    Damaged,
+    choose_place_aside,
+    exclusive,
+    locate_scratch,
+    move_aside,
+    read_file,
+)
 from gitcp.git.gitdir import packs
 from gitcp.git.objects import (
     TREE,
@@ -48,6 +55,7 @@ from gitcp.record.stream.stream_list import recall_state
 from gitcp.record.stream.writing import build_message
 from gitcp.record.turn import sessions
 from gitcp.text import shapes
+from gitcp.text.shapes import NOTES, SESSION_KEY, V1
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -75,7 +83,7 @@ def remove_leftover(repo: Repo, path: str, seconds: int) -> str:
         shutil.rmtree(path)
         return "removed the directory"
     before = os.lstat(path)
-    aside = repo.join_shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
+    aside = locate_scratch(repo, f"aside-{os.getpid()}-{before.st_ino}")
     repo.make_folder(os.path.dirname(aside))
     os.rename(path, aside)
     after = os.lstat(aside)
@@ -157,7 +165,7 @@ def write_objects_again(repo: Repo, ref: str) -> tuple[str | None, str]:
 
 
 def _read_transcripts(repo: Repo) -> Iterator[bytes]:
-    for name in files.list_names(repo.join_shared("transcript")):
+    for name in files.list_names(locate_copy(repo)):
         stem = name.removesuffix(".json")
         if stem == name:
             continue
@@ -228,7 +236,7 @@ def mend_pack(repo: Repo, path: str) -> str:
         if not find_fault(repo, path):
             return ""
         packs.forget_file(repo)
-        new = repo.join_shared("tmp", f"{os.path.basename(path)}.idx")
+        new = locate_scratch(repo, f"{os.path.basename(path)}.idx")
         repo.make_folder(os.path.dirname(new))
         try:
             repo.git.run("index-pack", "-o", new, f"{path}.pack")
@@ -336,7 +344,7 @@ def _write_index_again(repo: Repo) -> list[str]:
 #
 # `git gc` fails if a branch lacks an object.  The old value of a ref is written to a file; its
 # content is kept as far as it can be read here or on a remote's branch.
-_LOCKS = {"refs/heads/entire/checkpoints/v1": "v1", "refs/notes/gitcp": "notes"}
+_LOCKS = {V1: "v1", NOTES: "notes"}
 _SUBJECT = "Rebuilt from what was left of it"
 
 
@@ -529,7 +537,7 @@ def _report_unknown(repo: Repo, session_id: str) -> str:
     ]
     if done:
         return " and ".join(done)
-    return f"moved what could not be read to '{repo.join_shared('corrupt')}'"
+    return f"moved what could not be read to '{files.locate_aside(repo.common)}'"
 
 
 def store_missing_checkpoint(repo: Repo, oid: str, checkpoint_id: str) -> str:
@@ -624,7 +632,7 @@ def mend_stream(repo: Repo, ref: str) -> str:
 def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
     answer = objects.read(oid)
     commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
-    session = find_trailer(commit["message"], "Entire-Session") if commit else ""
+    session = find_trailer(commit["message"], SESSION_KEY) if commit else ""
     return commit if session else None
 
 
@@ -681,7 +689,7 @@ class Rebuilder:
         sound = [base] if base else []
         tree, lost = _rebuild_tree(self._repo.objects, old["tree"], sound, gone)
         if lost:
-            session_id = find_trailer(old["message"], "Entire-Session")
+            session_id = find_trailer(old["message"], SESSION_KEY)
             tree = self._note_omitted(tree or self._repo.empty_tree, session_id, lost)
             self.lost.update(lost)
         tree = tree or self._repo.empty_tree

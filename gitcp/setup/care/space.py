@@ -10,6 +10,7 @@ from gitcp.agents import transcripts
 from gitcp.checkpoints import listing, notes, stored
 from gitcp.checkpoints.format import orphan_rules
 from gitcp.checkpoints.share import summaries
+from gitcp.checkpoints.transcripts import locate_copy
 from gitcp.errors import Busy
 from gitcp.git import decode_name, files, private_files, refs
 from gitcp.git.files import exclusive
@@ -25,7 +26,7 @@ from gitcp.record.session.process import is_alive
 from gitcp.record.stream import ARCHIVE
 from gitcp.record.turn.sessions import parse_time, read_state
 from gitcp.setup.care.case import OURS
-from gitcp.text.shapes import CHECKPOINTS, EDITS, parse_checkpoint_ref
+from gitcp.text.shapes import CHECKPOINTS, EDITS, SESSION_KEY, parse_checkpoint_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _LOG = (
     "--no-show-signature",
     "--no-notes",
     "-z",
-    "--format=%H%x00%S%x00%ct%x00%(trailers:key=Entire-Session,valueonly,separator=%x2C)"
+    f"--format=%H%x00%S%x00%ct%x00%(trailers:key={SESSION_KEY},valueonly,separator=%x2C)"
     "%x00%(trailers:key=Base-Commit,valueonly,separator=%x2C)",
     "--stdin",
 )
@@ -285,8 +286,8 @@ def limit_copies(repo: Repo) -> None:
     at most _COPIED bytes.  A session that goes on copies its transcript again."""
     known, copies = set(others.list_state_ids(repo)), dict[str, list[str]]()
     sizes: dict[str, int] = {}
-    for name in files.list_names(repo.join_shared("transcript")):
-        path = repo.join_shared("transcript", name)
+    for name in files.list_names(locate_copy(repo)):
+        path = locate_copy(repo, name)
         owners = orphan_rules.list_possible_owners(name)
         session_id = min(owners & known or owners, key=len)
         copies.setdefault(session_id, []).append(path)

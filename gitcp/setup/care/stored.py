@@ -14,6 +14,7 @@ from gitcp.checkpoints.share import remote
 from gitcp.checkpoints.stored import list_numbers
 from gitcp.errors import Error, GitError
 from gitcp.git import files, objects, refs
+from gitcp.git.files import locate_scratch
 from gitcp.git.gitdir import packs
 from gitcp.git.objects import TREE, cat_file, object_lists, read_commit, read_tree
 from gitcp.git.objects.object_lists import is_ancestor
@@ -27,7 +28,7 @@ from gitcp.setup.care.case import OURS
 from gitcp.setup.care.findings import make_finding
 from gitcp.setup.care.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
 from gitcp.text import console, shapes, term
-from gitcp.text.shapes import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.text.shapes import CHECKPOINTS, V1, parse_checkpoint_ref
 from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
@@ -441,7 +442,7 @@ def _find_lost(
     if unfetched:
         verb = "names a checkpoint" if len(unfetched) == 1 else "name checkpoints"
         reason = f"{count_noun(len(unfetched), 'commit')} {verb}, and none is stored here"
-        yield make_finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
+        yield make_finding("no-store", V1, reason)
     for oid, name in lost:
         if (oid, name) not in unfetched:
             reason = f"it refers to checkpoint '{name}', which is not stored"
@@ -609,7 +610,7 @@ def look_at_scratch(case: Case) -> Iterator[Finding]:
 
 def list_leftovers(repo: Repo) -> Iterator[tuple[str, str]]:
     """(path, why) of the scratch files and directories that no process is writing."""
-    folder = repo.join_shared("tmp")
+    folder = locate_scratch(repo)
     for name in files.list_names(folder):
         path = os.path.join(folder, name)
         if files.is_older(path, SCRATCH_AGE):

@@ -10,7 +10,7 @@ from gitcp.checkpoints.format import orphan_rules
 from gitcp.checkpoints.format.orphan_rules import build_finding, format_days
 from gitcp.errors import Error, Moved
 from gitcp.git import files, refs
-from gitcp.git.files import exclusive
+from gitcp.git.files import exclusive, locate_lock
 from gitcp.git.objects import Objects, pack_care, parse_ident, read_commit
 from gitcp.git.private_files import WORKTREE
 from gitcp.record.journal import edits, held_lines
@@ -25,6 +25,7 @@ from gitcp.setup.care.repair import SCRATCH_AGE
 from gitcp.setup.care.space import get_last_seen, is_settled, list_owned, list_surplus
 from gitcp.setup.care.stored import list_leftovers, remove_leftover
 from gitcp.steps import abandoned, undo
+from gitcp.steps.effects import locate_kept
 from gitcp.text import shapes
 
 TYPE_CHECKING = False
@@ -125,10 +126,10 @@ def _list_session_files(survey: Survey) -> Iterator[_SessionFile]:
     for owned in list_owned(repo, "left"):
         kind = "turn-file" if owned.file.place == WORKTREE else "transcript-cache"
         yield _SessionFile(kind, owned.path, owned.owners)
-    for name in files.list_names(repo.join_shared("lock")):
+    for name in files.list_names(locate_lock(repo)):
         lock, _, session_id = name.partition("-")
         if lock in ("session", "transcript"):
-            yield _SessionFile("session-lock", repo.join_shared("lock", name), {session_id})
+            yield _SessionFile("session-lock", locate_lock(repo, name), {session_id})
 
 
 def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
@@ -254,8 +255,8 @@ def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
             count = f"{len(steps) - len(young)} of {len(steps)} steps are"
             reason = f"{count} older than {format_days(ages.archive)}"
             yield build_finding(STEPS, ref, reason, oid=oid, before=int(before))
-    for name in files.list_names(repo.join_shared("kept")):
-        path = repo.join_shared("kept", name)
+    for name in files.list_names(locate_kept(repo)):
+        path = locate_kept(repo, name)
         if name not in needed and files.is_older(path, SCRATCH_AGE):
             yield build_finding(KEPT, path, "no step of an undo log needs it")
 

@@ -31,6 +31,7 @@ from gitcp.record.session.client_transcript import (
 from gitcp.record.stream import stream_list
 from gitcp.steps import effects, undo
 from gitcp.steps.back.points import AFTER, KINDS
+from gitcp.text.shapes import SESSION_KEY
 from gitcp.text.spans import abbreviate, shorten_id
 
 TYPE_CHECKING = False
@@ -250,7 +251,7 @@ def read_temporary(objects: Objects, oid: str) -> Stored:
     commit = read_commit(objects, oid)
     if commit is None:
         raise Error(f"missing commit '{oid}'")
-    session_id = stream.find_trailer(commit["message"], "Entire-Session")
+    session_id = stream.find_trailer(commit["message"], SESSION_KEY)
     return _read_tree(objects, commit["tree"], session_id)
 
 

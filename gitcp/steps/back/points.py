@@ -48,6 +48,7 @@ from gitcp.steps.back.restore import (
     read_signatures,
 )
 from gitcp.text import term
+from gitcp.text.shapes import SESSION_KEY
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -625,7 +626,7 @@ def _find_successor(repo: Repo, points: Iterable[Point], name: str) -> str | Non
     commit = read_commit(repo.objects, oid) if oid else None
     if commit is None:
         return None
-    session_id = stream.find_trailer(commit["message"], "Entire-Session")
+    session_id = stream.find_trailer(commit["message"], SESSION_KEY)
     base = stream.find_trailer(commit["message"], "Base-Commit")
     own = (point for point in points if point["session_id"] == session_id)
     commits = {point["id"] for point in own if point["kind"] == "committed"}

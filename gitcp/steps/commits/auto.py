@@ -21,7 +21,7 @@ from gitcp.lines import edit_lines
 from gitcp.link import condense, unhooked
 from gitcp.record import journal, session
 from gitcp.record.journal import Journal, credit, edits, read_clock, read_last_seen
-from gitcp.record.session import make_id, others
+from gitcp.record.session import locate_auto, make_id, others
 from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.index import (
     IndexFile,
@@ -40,7 +40,7 @@ from gitcp.record.stream import (
     writing,
 )
 from gitcp.text import shapes
-from gitcp.text.shapes import UNKNOWN
+from gitcp.text.shapes import TASK_KEY, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def make_commit(repo: Repo, plan: Intent, message: str) -> list[str]:
 
 def _run_hooks(repo: Repo, index: str, message: str) -> str:
     """Run the person's hooks; return the message that they leave.  Raises Refused if one fails."""
-    path = repo.join_own("auto", "message")
+    path = locate_auto(repo, "message")
     with open(path, "wb") as f:
         f.write(encode_name(message))
     run_person_hook(repo, "pre-commit", index=index)
@@ -507,7 +507,7 @@ def _make_intent(
     if blocked_paths & work["current"]:
         raise Refused("; ".join(list_paths(paths, why) for why, paths in blocked.items()))
     entries = work["entries"].keys() - blocked_paths
-    task = find_trailer(need_commit(repo.objects, oid)["message"], "Entire-Metadata-Task")
+    task = find_trailer(need_commit(repo.objects, oid)["message"], TASK_KEY)
     return {
         "session_id": state["session_id"],
         "checkpoint_id": make_id(),
