@@ -18,7 +18,7 @@ from gitcp.checkpoints.stored import list_session_ids, read_checkpoint
 from gitcp.checkpoints.transcripts import list_prompts, read_live, store_session
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now, objects, refs
-from gitcp.lines import commit_lines
+from gitcp.lines import commit_lines, locate_unshared
 from gitcp.record import journal, session
 from gitcp.record.journal import edits
 from gitcp.record.journal.credit import list_written_paths
@@ -307,7 +307,7 @@ def _bring_edits(
 
 def _keep_notes(repo: Repo, commit: Commit) -> None:
     commit_lines.keep_ai_note(repo, [commit["oid"]])
-    if os.path.exists(repo.join_shared("recording-unshared")):
+    if os.path.exists(locate_unshared(repo)):
         try:
             from gitcp.lines.committed import recorded
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from gitcp import VERSION, memory
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error
-from gitcp.extras.page import serve
+from gitcp.extras.page import locate_page, serve
 from gitcp.git import allow_fetch, end_lasting, files
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
@@ -63,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
     if args.o == "-":
         sys.stdout.buffer.write(data)
         return OK
-    path = os.path.abspath(args.o or repo.join_own("page.html"))
+    path = os.path.abspath(args.o or locate_page(repo))
     if args.o:
         _write(path, data)
     else:

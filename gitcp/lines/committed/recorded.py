@@ -15,7 +15,7 @@ from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name, files, jj, objects
 from gitcp.git.objects import TREE, Lookup, find_tree, parse_ident, read_commit, read_ident
 from gitcp.git.records import load_entry
-from gitcp.lines import proven
+from gitcp.lines import locate_unshared, proven
 from gitcp.lines.committed.earlier import About
 from gitcp.lines.committed.memo import Memo
 from gitcp.record import locate_recording
@@ -243,7 +243,6 @@ class Attested:
 
 # The periods in which persons recorded their work.  <common>/gitcp/recording has those of this
 # clone; a note on the empty tree, which is pushed with the checkpoints, has those of all clones.
-UNSHARED = "recording-unshared"  # the marker that the note lacks a line
 _DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
 
 
@@ -289,7 +288,7 @@ def share_recording(repo: Repo) -> None:
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
     notes.edit_note(repo, repo.empty_tree, edit)
-    files.remove_private(repo, repo.join_shared(UNSHARED))
+    files.remove_private(repo, locate_unshared(repo))
 
 
 def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
@@ -342,7 +341,7 @@ def _append(repo: Repo, lines: list[Recording]) -> None:
     path = locate_recording(repo)
     data = _read(repo) + "".join(map(line_authors.format_line, lines))
     files.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
-    files.write_private(repo, repo.join_shared(UNSHARED), b"")
+    files.write_private(repo, locate_unshared(repo), b"")
 
 
 class Readers:

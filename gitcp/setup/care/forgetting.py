@@ -10,7 +10,7 @@ from gitcp.checkpoints.redact import pictures
 from gitcp.checkpoints.share import summaries
 from gitcp.checkpoints.transcripts import locate_copy
 from gitcp.errors import Error
-from gitcp.git import files, refs
+from gitcp.git import files, private_files, refs
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.records import decode_lines
 from gitcp.record import journal, session
@@ -71,6 +71,9 @@ class Choice:
     def _is_before(self, time: object) -> bool:
         """Whether a time is before the chosen one, if there is one; an unknown time is not."""
         return not self._before or 0 < sessions.parse_time(time) < self._before
+
+
+_SQLITE_ENDS = ("-journal", "-wal", "-shm")
 
 
 def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, int]]:
@@ -174,13 +177,24 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
             pictures.forget_pictures(repo, files.peek(file.path))
             files.remove_private(repo, file.path)
     for top in repo.list_folders():
-        files.remove_private(repo, os.path.join(top, "page.html"))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
     for folder in ("kept", "corrupt") if owners else ():  # of which session is not known
         shutil.rmtree(repo.join_shared(folder), ignore_errors=True)
     stream_list.forget_expired(repo, owners)
-    for end in ("", "-journal", "-wal", "-shm"):  # a cache: the next search makes it again
-        files.remove_file(repo.join_shared("search.sqlite" + end))
+    _remove_what_extras_wrote(repo)
+
+
+def _remove_what_extras_wrote(repo: Repo) -> None:
+    """Remove the files of extras, and what SQLite has beside them: each is made again when it is
+    asked for."""
+    for file in private_files.FILES:
+        if file.writer == "extras":
+            is_shared = file.place == private_files.COMMON
+            for folder in [repo.join_shared()] if is_shared else repo.list_folders():
+                path = os.path.join(folder, file.name)
+                files.remove_private(repo, path)
+                for end in _SQLITE_ENDS:
+                    files.remove_file(path + end)
 
 
 def _drop_streams(state: State, streams: Collection[str]) -> bool:

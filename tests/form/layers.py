@@ -1,0 +1,58 @@
+"""The packages of gitcp in their order, and the modules that only decide."""
+
+from __future__ import annotations
+
+# Lowest first.  What stands in a line is on one level.
+LAYERS = (
+    "VERSION errors memory packages lazy_modules",
+    "commands",
+    "text",
+    "agents",
+    "git",
+    "checkpoints",
+    "record",
+    "guard",
+    "lines",
+    "link",
+    "steps",
+    "setup",
+    "terminal",
+    "extras",
+    "library",
+    "events",
+    "cmd",
+    "hook",
+    "entry __main__",
+)
+LEVELS = {part: level for level, parts in enumerate(LAYERS) for part in parts.split()}
+# Who may import `extras`: all others are as good without it.  An event does so in the function that
+# imports conversations of which no hook has heard.
+USERS_OF_EXTRAS = {"extras", "library", "events", "cmd"}
+# Modules of decisions: no git, clock, environment or file.
+PURE = set(
+    """gitcp.agents.transcripts gitcp.agents.transcripts.agent_words gitcp.agents.transcripts.blocks
+    gitcp.agents.transcripts.shell_words gitcp.agents.transcripts.transcript_facts
+    gitcp.checkpoints.format gitcp.checkpoints.format.exports gitcp.checkpoints.format.keys
+    gitcp.checkpoints.format.line_authors gitcp.checkpoints.format.merge_rules
+    gitcp.checkpoints.format.orphan_rules gitcp.checkpoints.format.schema gitcp.checkpoints.links
+    gitcp.checkpoints.redact gitcp.checkpoints.redact.images gitcp.checkpoints.redact.json_values
+    gitcp.checkpoints.redact.options gitcp.checkpoints.redact.personal gitcp.extras.bisect.rules
+    gitcp.extras.facts.tables gitcp.extras.imports.rules gitcp.extras.page.page_parts
+    gitcp.extras.search.rules gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message
+    gitcp.git.config_table gitcp.git.objects.patches gitcp.git.private_files
+    gitcp.guard.guard_rules gitcp.lines.blame_format gitcp.lines.committed.line_moves
+    gitcp.lines.sums gitcp.record.journal.credit gitcp.record.journal.cuts
+    gitcp.record.looks.credit_cases gitcp.record.match.holding gitcp.record.match.linking
+    gitcp.record.session.stream_rules gitcp.setup.care.findings gitcp.setup.hook_texts
+    gitcp.steps.abandoned_rules gitcp.steps.back.plan gitcp.steps.commits.parts
+    gitcp.steps.handover_text gitcp.terminal.answers gitcp.terminal.completion
+    gitcp.terminal.history gitcp.terminal.manual gitcp.terminal.status gitcp.text.json
+    gitcp.text.line_replay gitcp.text.prompt_text gitcp.text.record_types gitcp.text.shapes
+    gitcp.text.spans""".split()
+)
+
+
+def find_package(module: str) -> str:
+    """The name in LAYERS of what a module, or a name of one, is in; '' for gitcp itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
