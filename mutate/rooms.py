@@ -5,39 +5,41 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# Files of decisions are tried whole; of a file of the store every SPARSE-th mutation.
-DECISIONS = """commit_message credit credit_cases discards guard_rules holding line_authors
-line_replay linking links merge_rules orphan_rules stream_rules v1_format v1_schema""".split()
+# Files of decisions are tried whole; of a file with effects every SPARSE-th mutation.
+DECISIONS = """git/commit_message record/journal/credit record/looks/credit_cases
+agents/transcripts/shell_words guard/words guard/guard_rules record/match/holding
+checkpoints/format/line_authors text/line_replay record/match/linking checkpoints/links
+checkpoints/format/merge_rules checkpoints/format/orphan_rules record/session/stream_rules
+checkpoints/format/__init__ checkpoints/format/schema""".split()
 RULES = """record/stream/__init__ record/stream/writing record/session/__init__ link/condense
 link/commit git/refs lines/proven""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.
 STORIES = ["tests/scenarios", "tests/link", "tests/record/session", "tests/record/stream"]
-TOLD_BY_STORIES = {"stream", "session", "link", "commits"}
+TOLD_BY_STORIES = {"record", "link", "steps"}
 
 
 def rules(top: Path) -> list[tuple[str, int]]:
     """The files tried when none is named, each with: only every so many-th mutation of it."""
-    core, stores = top / "gitcp" / "core", [top / "gitcp" / f"{rule}.py" for rule in RULES]
-    decisions = [core / f"{name}.py" for name in DECISIONS]
-    every = [*((p, 1) for p in decisions), *((p, SPARSE) for p in stores)]
-    return [(str(path.relative_to(top)), number) for path, number in every]
+    tried = [(rule, 1) for rule in DECISIONS] + [(rule, SPARSE) for rule in RULES]
+    return [(f"gitcp/{rule}.py", number) for rule, number in tried]
 
 
 def tests(top: Path, path: Path) -> list[str]:
     """The test files that name the room of a file: by their folder, or by importing from it."""
     _, *rooms = path.relative_to(top).parts[:-1]
-    room = rooms[-1] if rooms[1:] else path.stem
-    folders = [
-        "/".join(["tests", *rooms, path.stem]),
-        f"tests/{room}" if rooms else "tests/program",
-        f"tests/{path.stem}",
-    ]
-    if rooms[:1] == ["store"] and room in TOLD_BY_STORIES:
-        folders += STORIES
+    folders = [f"tests/{path.stem}"]
+    if rooms:
+        package = rooms[0]
+        folders += [f"tests/{package}", f"tests/{package}/rules", f"tests/{package}/{path.stem}"]
+        folders.append("/".join(["tests", *rooms]))
+        if package in TOLD_BY_STORIES:
+            folders += STORIES
+    else:
+        folders.append("tests/program")
     found = [p for folder in dict.fromkeys(folders) for p in sorted((top / folder).glob("test_*"))]
-    package = r"\.".join(["gitcp", *rooms])
-    named = re.compile(rf"^from {package}(?:\.{path.stem})? import .*", re.M)
+    package_name = r"\.".join(["gitcp", *rooms])
+    named = re.compile(rf"^from {package_name}(?:\.{path.stem})? import .*", re.M)
     for other in sorted((top / "tests").rglob("test_*.py")):
         lines = named.findall(other.read_text())
         if any(path.stem in line for line in lines):

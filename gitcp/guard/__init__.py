@@ -159,7 +159,7 @@ def get_mode(repo: Repo) -> str:
 
 
 def format_objection(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
-    """What discards.format_refusal() says of a verdict, which is noted in the trace, too."""
+    """What words.format_refusal() says of a verdict, which is noted in the trace, too."""
     base = judged["base"]
     text = f"{judged['verdict']}: {base['name']} {base['id']}: {judged['reason']}"
     git.append_trace("guard", text)

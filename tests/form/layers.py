@@ -39,14 +39,16 @@ PURE = set(
     gitcp.checkpoints.redact.options gitcp.checkpoints.redact.personal gitcp.extras.bisect.rules
     gitcp.extras.facts.tables gitcp.extras.imports.rules gitcp.extras.page.page_parts
     gitcp.extras.search.rules gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message
-    gitcp.git.config_table gitcp.git.objects.patches gitcp.git.private_files
+    gitcp.git.config_table gitcp.git.objects.patches gitcp.git.places gitcp.git.private_files
     gitcp.guard.guard_rules gitcp.lines.blame_format gitcp.lines.committed.line_moves
     gitcp.lines.sums gitcp.record.journal.credit gitcp.record.journal.cuts
     gitcp.record.looks.credit_cases gitcp.record.match.holding gitcp.record.match.linking
-    gitcp.record.session.stream_rules gitcp.setup.care.findings gitcp.setup.hook_texts
-    gitcp.steps.abandoned_rules gitcp.steps.back.plan gitcp.steps.commits.parts
-    gitcp.steps.handover_text gitcp.terminal.answers gitcp.terminal.completion
-    gitcp.terminal.history gitcp.terminal.manual gitcp.terminal.status gitcp.text.json
+    gitcp.record.session.stream_rules gitcp.setup.care.findings gitcp.setup.ci_jobs
+    gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.plan
+    gitcp.steps.commits.parts gitcp.steps.handover_text gitcp.terminal.answers
+    gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual gitcp.terminal.status
+    gitcp.text.carry.forms gitcp.text.carry.gaps gitcp.text.carry.imports gitcp.text.carry.moves
+    gitcp.text.carry.origins gitcp.text.carry.text gitcp.text.carry.tokens gitcp.text.json
     gitcp.text.line_replay gitcp.text.prompt_text gitcp.text.record_types gitcp.text.shapes
     gitcp.text.spans""".split()
 )

@@ -54,7 +54,9 @@ def test_every_command_has_a_page_and_every_page_a_command() -> None:
 
 
 def test_every_module_of_cmd_is_a_command_and_every_stage_a_function() -> None:
-    modules = {p.stem for p in (TOP / "gitcp" / "cmd").glob("*.py")} - {"__init__"}
+    cmd = TOP / "gitcp" / "cmd"
+    files = [p for p in cmd.glob("*/*.py") if p.stem != "__init__" and p.parent.name != "stages"]
+    modules = {f"{p.parent.name}.{p.stem}" for p in files}
     known = {commands.get_module(n).removeprefix("gitcp.cmd.") for n in NAMES}
     assert modules == known - {""}
     for name in commands.STAGES:

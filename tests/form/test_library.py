@@ -6,21 +6,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tests.form.layers import find_package
 from tests.form.source import FUNCTIONS, MODULES, blocks, name, none, tree
 
-# What has a terminal or a process of its own; `console` is how the library tells a person.
+# What has a terminal or a process of its own.
 PROGRAMS = {
     "cmd",
     "events",
-    "stages",
-    "console",
-    "term",
     "terminal",
     "hook",
     "entry",
     "__main__",
 }
-LIBRARY = [p for p in MODULES if (*name(p).split("."), "")[1] not in PROGRAMS]
+# How the library tells a person, and how it runs foreign programs.
+TELLING = {"gitcp.text.console", "gitcp.text.term", "gitcp.git.shell"}
+LIBRARY = [p for p in MODULES if find_package(name(p)) not in PROGRAMS and name(p) not in TELLING]
 DOORS = {"sys.stdin", "sys.stdout", "sys.stderr", "os.chdir", "os.fchdir", "os.putenv"}
 CHANGES = set("append add clear update pop popitem extend setdefault remove discard insert".split())
 

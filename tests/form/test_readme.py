@@ -63,13 +63,5 @@ def test_every_place_that_hacking_names_is_there() -> None:
     named = set(re.findall(r"`((?:gitcp|tests|mutate|man|bin)/[\w/.-]*)`", text))
     none(name for name in named if not (TOP / name).exists())
     inside = {f"{room}/{name}" for room, name in re.findall(r"`(\w+(?:/\w+)*)/(\w+)`", text)}
-    below = [TOP / "gitcp", TOP / "gitcp" / "store", TOP]
+    below = [TOP / "gitcp", TOP]
     none(n for n in inside if not any((d / f"{n}.py").exists() or (d / n).exists() for d in below))
-
-
-def test_hacking_names_every_room_in_its_row() -> None:
-    text = (TOP / "HACKING.md").read_text()
-    for folder in ("core", "store"):
-        (row,) = re.findall(rf"^\| `gitcp/{folder}/` \|(.*)", text, re.M)
-        rooms = {path.parent.name for path in (TOP / "gitcp" / folder).glob("*/__init__.py")}
-        none(rooms - set(re.findall(r"`(\w+)`", row)))

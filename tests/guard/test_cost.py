@@ -30,7 +30,7 @@ import runpy
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-GUARD = re.compile(r"gitcp\.(?:store\.guard|core\.guard|cmd\.(?:check|release)_claim|jj)[.\w]*")
+GUARD = re.compile(r"gitcp\.(?:guard|git\.jj)\b[.\w]*")
 
 
 def imported(agent: Agent, name: str) -> set[str]:

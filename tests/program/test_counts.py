@@ -1,7 +1,7 @@
 """How much of gitcp a prompt and a Stop load and run through.
 
-A file is entered when a function of it runs, and so is its room.  These counts depend on no load of
-the machine; bench/README.md names what they are compared with.
+A file is entered when a function of it runs, and so is its package.  These counts depend on no load
+of the machine; bench/README.md names what they are compared with.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ import pytest
 from tests.support.harness import Call, World
 from tests.support.paths import TOP
 
-# Modules that are loaded, their lines, files entered, rooms entered, at most.  Few modules hold
-# more lines that one hook does not run: the lines are the price of the fewer modules.
+# Modules that are loaded, files entered, packages entered, at most.
 MOST = {
-    "UserPromptSubmit": (38, 13_150, 35, 24),
-    "Stop": (43, 16_000, 40, 24),
+    "UserPromptSubmit": (38, 34, 10),
+    "Stop": (43, 40, 12),
 }
 _SCRIPT = """
 import sys
@@ -52,9 +51,8 @@ class Count(NamedTuple):
     """What a hook took of gitcp."""
 
     modules: int
-    lines: int
     files: int
-    rooms: int
+    packages: int
 
 
 def count(loaded: list[str], entered: list[str]) -> Count:
@@ -62,15 +60,8 @@ def count(loaded: list[str], entered: list[str]) -> Count:
     inside = f"{TOP}/gitcp/"
     ours = [path for path in set(loaded) if path.startswith(inside)]
     files = [path.removeprefix(inside) for path in entered if path.startswith(inside)]
-    rooms = [_find_room(path) for path in files]
-    lines = sum(len(Path(path).read_text().splitlines()) for path in ours)
-    return Count(len(ours), lines, len(set(files)), len(set(rooms)))
-
-
-def _find_room(path: str) -> str:
-    """The room of a file below gitcp/: a folder of it or of gitcp/store, or the file."""
-    parts = path.removesuffix(".py").split("/")
-    return "/".join(parts[:2]) if parts[0] == "store" else parts[0]
+    packages = {path.removesuffix(".py").partition("/")[0] for path in files}
+    return Count(len(ours), len(set(files)), len(packages))
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def look_at_losses(
 
 
 def find_losses(repo: Repo, command: str, cwd: str, taking: bool = False) -> list[Discard]:
-    """What a command, run in cwd, may discard, or take (discards.find_discards()); its paths are
+    """What a command, run in cwd, may discard, or take (shell_words.find_discards()); its paths are
     spelled as git does."""
     root, folder = repo.worktree, os.path.realpath(cwd or repo.worktree)
     if not session.has_many_names(repo):

@@ -31,7 +31,7 @@ from tests.support.checkpoints import git
 from tests.support.paths import BIN, TOP
 from tests.support.warm import run
 
-ASSETS = TOP / "gitcp" / "store" / "page" / "assets"
+ASSETS = TOP / "gitcp" / "extras" / "page" / "assets"
 
 
 class Tags(HTMLParser):

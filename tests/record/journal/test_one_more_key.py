@@ -51,7 +51,8 @@ class Journals(Copy):
 
     def python(self, text: str) -> str:
         """What a script in gitcp prints."""
-        head = "import json\nfrom gitcp.record.journal import credit\nfrom gitcp.git.repo import Repo\n"
+        head = "import json\nfrom gitcp.git.repo import Repo\n"
+        head += "from gitcp.record.journal import credit\n"
         head += "from gitcp.record import journal\nfrom gitcp.git.objects import Objects\n"
         body = "\n".join(f"    {line}" for line in text.splitlines())
         text = f"{head}repo = Repo.find()\nwith Objects(repo):\n{body}\n"
