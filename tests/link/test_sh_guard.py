@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd.setup import enable
-from gitcp.git import files
 from gitcp.setup import hook_texts
 from tests.support import mac
 from tests.support.installed import write
-from tests.support.paths import ENTRY, TOP
+from tests.support.paths import ENTRY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -336,26 +334,6 @@ def test_a_hook_that_the_other_calls_again_runs_once_in_every_shell(
     (place.top / hook).with_suffix(".before-gitcp").unlink()
     subprocess.run(argv, cwd=place.top, env=place.env, check=True)
     assert place.called() == ["prepare-commit-msg"]
-
-
-@pytest.mark.usefixtures("older_git")
-@pytest.mark.parametrize("former", ["post-commit", "post-commit.short"])
-def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
-    place: Place, former: str
-) -> None:
-    enable.run([])
-    place.mark("open/s1")
-    hook, record = place.hooks / "post-commit", place.top / ".git/gitcp/installed/manifest.json"
-    text = (TOP / "tests/data/old_hooks" / former).read_text()
-    text = text.replace("'@PY@'", hook_texts.quote_path(str(place.py)))
-    short = hook.read_bytes()
-    hook.write_text(text.replace("@ENTRY@", str(ENTRY)))
-    place.commit()
-    assert place.called() == ["post-commit"]
-    digests = [files.hash_bytes(data) for data in (short, hook.read_bytes())]
-    record.write_text(record.read_text().replace(digests[0], digests[1]))
-    enable.run([])
-    assert hook.read_bytes() == short
 
 
 def test_gitcp_hook_on_path_stands_in_for_a_python_that_is_gone(place: Place) -> None:

@@ -5,24 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import tarfile
 from collections.abc import Iterator
 from types import ModuleType
 
-from gitcp.git import private_files
 from gitcp.git.private_files import COMMON, FILES, KINDS, PERSON, STATES, WORKTREE
-from tests.frozen.make import FROZEN
-from tests.support.harness import BESIDE, Agent, World, list_unknown
+from tests.support.harness import Agent, World, list_unknown
 from tests.support.paths import TOP
 
 PLACES = {"join_own": (WORKTREE,), "join_shared": (COMMON,), "locate_state": (PERSON,)}
-# The folders of old repositories, and what is in them.
-FOLDERS = {
-    r".*/\.git/worktrees/[^/]+/gitcp/": (WORKTREE,),
-    r".*/\.git/entire-sessions/": (STATES,),
-    r".*/(\.git|gitcp\.git)/gitcp/": (COMMON, WORKTREE),
-    r".*/\.local/state/gitcp/": (PERSON,),
-}
 
 
 def list_named() -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -68,17 +58,15 @@ def test_each_private_file_that_the_code_names_is_in_the_table() -> None:
     ]
 
 
-def test_each_row_of_the_table_is_named_in_the_code_or_left_by_a_version() -> None:
+def test_each_row_of_the_table_is_named_in_the_code() -> None:
     named = {(places[0], path.partition("/")[0]) for _, places, path in list_named()}
     words = {
         word for path in (TOP / "gitcp").rglob("*.py") for word in list_words(path.read_text())
     }
-    found = {private_files.find_file(path, *places) for path, places in list_frozen()}
     assert not [
         (file.place, file.name)
         for file in FILES
-        if file not in found
-        and file.place != STATES
+        if file.place != STATES
         and (file.place, file.name.partition("/")[0]) not in named
         and file.name.partition("/")[0] not in words
     ]
@@ -86,24 +74,6 @@ def test_each_row_of_the_table_is_named_in_the_code_or_left_by_a_version() -> No
 
 def list_words(text: str) -> list[str]:
     return re.findall(r'"([\w.~-]+)"', text) if "KINDS = (" not in text else []
-
-
-def list_frozen() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(path, places) of each private file that older versions left."""
-    for path in sorted(FROZEN.glob("*/*.tar.xz")):
-        with tarfile.open(path) as tar:
-            for member in tar.getmembers():
-                for folder, places in FOLDERS.items():
-                    if not member.isdir() and (found := re.match(folder, member.name)):
-                        yield BESIDE.sub("", member.name[found.end() :]), places
-                        break
-
-
-def test_what_older_versions_left_is_in_the_table() -> None:
-    left = [*list_frozen()]
-    assert len(left) > 500
-    unknown = {path for path, places in left if not private_files.find_file(path, *places)}
-    assert not unknown
 
 
 def test_what_is_not_in_the_table_is_noticed_in_every_test(world: World, a: Agent) -> None:

@@ -1,1 +1,0 @@
-"""What older versions of gitcp left in `.git`, and what they answered."""
