@@ -27,7 +27,6 @@ class File:
     hook     git's hooks in sh look for it
     copy     it may have what its session wrote: `forget` removes it with the session
     left     `clean` removes it if no state of its session lasts
-    former   only an older gitcp writes it
     """
 
     __slots__ = ("meaning", "name", "place", "words", "writer")
@@ -211,7 +210,6 @@ KINDS = (
         "git is asked again",
         File("git", WORKTREE, "asked", "", "where the repository is, and its configuration"),
         File("guard", WORKTREE, "guard-head", "", "the sessions that the message of HEAD names"),
-        File("git", WORKTREE, "jj-at", "former", "what jj answered"),
     ),
     Kind(
         "Links of commits",
@@ -220,7 +218,6 @@ KINDS = (
         "commits are judged again, and links that a person removed may come back",
         File("record", WORKTREE, "verdict", "hook", "what was decided of the coming commit"),
         File("record", WORKTREE, "looked", "", "the HEAD up to which all commits are judged"),
-        File("record", WORKTREE, "judged", "former", "these commits alone"),
         File("record", COMMON, "dismissed", "shared", "the ids that a person removed, one a line"),
         File(
             "record", COMMON, "foreign", "shared", "branches named like ours that are the person's"
@@ -364,7 +361,6 @@ KINDS = (
             "shared",
             "what was searched for secrets, and what was found",
         ),
-        File("checkpoints", COMMON, "withheld", "shared former", "what was found"),
         File(
             "checkpoints",
             COMMON,

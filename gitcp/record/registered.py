@@ -56,8 +56,7 @@ def remove_repository(repo: Repo) -> None:
 
 def is_registered(root: str) -> bool:
     """Whether a worktree, by the directory with its `.git`, belongs to a registered repository and
-    is where that repository has it; or is a registered jj workspace without git.  The entry of an
-    older gitcp has no token: there the path counts, until an event or `gitcp enable` writes one."""
+    is where that repository has it; or is a registered jj workspace without git."""
     root = os.path.realpath(root)
     if not os.path.lexists(os.path.join(root, ".git")):
         return bool(jj.find_registered(root))
@@ -65,7 +64,7 @@ def is_registered(root: str) -> bool:
     common = find_common_dir(git_dir)
     path = _locate_entry(common)
     entry, token = _read_entry(path), _read(f"{path}.token")
-    if token and token != _read(_locate_token(common)):
+    if not token or token != _read(_locate_token(common)):
         return False
     if git_dir == common:
         return entry == (common, root)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gitcp import record
-from gitcp.git import files
 from gitcp.git.repo import Repo
 from gitcp.record import match, session
 from tests.support import gits
@@ -61,14 +60,3 @@ def test_a_commit_is_pending_while_the_git_that_makes_it_runs(repo: Repo) -> Non
     ):
         match.save_verdict(repo, stored)
         assert match.is_pending(repo, ids, parent) is pending
-
-
-def test_what_was_judged_is_read_from_where_it_was_kept_before(repo: Repo) -> None:
-    first, second = (f"{n}" * 40 for n in "12")
-    files.write_words(repo, repo.join_own("judged"), [first])
-    files.write_words(repo, repo.join_own("looked"), [second])
-    assert match.read_judged(repo) == [first]
-    match.add_judged(repo, "3" * 40, second)
-    assert match.read_judged(repo) == [first, "3" * 40]
-    assert match.read_looked(repo) == "3" * 40
-    assert not os.path.exists(repo.join_own("judged"))

@@ -288,14 +288,12 @@ def test_a_repository_that_takes_the_place_of_a_registered_one_is_not_it(
     assert registered.is_registered(at)
 
 
-def test_an_entry_of_an_older_version_counts_by_its_path_until_the_next_session(
-    world: World,
-) -> None:
+def test_an_entry_without_its_token_counts_for_nothing_until_the_next_session(world: World) -> None:
     world.agent("starts").start()
     [beside] = Path(files.locate_state("repositories")).glob("*.token")
     beside.unlink()
     (world.path / ".git" / "gitcp" / "registered").unlink()
-    assert registered.is_registered(str(world.path))
+    assert not registered.is_registered(str(world.path))
     world.agent("goes-on").start()
     assert beside.exists() and registered.is_registered(str(world.path))
     (world.path / ".git" / "gitcp" / "registered").unlink()

@@ -351,8 +351,7 @@ def _shorten_refs(refs: list[str]) -> str:
 
 # What a push holds back: the checkpoints in which the check finds what looks like a secret.
 _MOST_WITHHELD = 1 << 24  # entries of the store's tree
-# The file of an older gitcp, which has tips alone, begins with the hash.
-_HEAD = "found by "
+_HEAD = "found by "  # then the hash of the rules
 _SUBJECT_WITHHELD = "Checkpoints without those that are held back"
 ALLOW = "'git config --add gitcp.redact-allow <regex>' allows it"
 

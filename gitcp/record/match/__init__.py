@@ -159,14 +159,11 @@ def clear_brought(repo: Repo) -> None:
 def _read(repo: Repo) -> tuple[str, list[str]]:
     """Return (the HEAD up to which all commits are judged, '' if unknown; the judged commits)."""
     head, *judged = files.read_words(repo.join_own("looked"), shapes.is_object_name) or [""]
-    # Older versions keep the judged commits in a file of their own.
-    judged = judged or files.read_words(repo.join_own("judged"), shapes.is_object_name)
     return head if head.strip("0") else "", judged
 
 
 def _write(repo: Repo, head: str, judged: list[str]) -> None:
     files.write_words(repo, repo.join_own("looked"), [head or "0", *judged[-_MOST:]])
-    files.remove_private(repo, repo.join_own("judged"))
 
 
 def read_judged(repo: Repo) -> list[str]:

@@ -105,7 +105,7 @@ def lived(world: World) -> None:
     before = [point["id"] for point in points if point["kind"] != "commit"][1]
     world.gitcp("rewind", "--to", before, "--force", "--tell")
     repo = Repo.find(str(world.path))
-    for name in ("judged", "looked", "taken-back"):
+    for name in ("looked", "taken-back"):
         files.write_words(repo, repo.join_own(name), [world.head])
     files.write_words(repo, repo.join_shared("dismissed"), ["123456789abc"])
     files.write_words(repo, repo.join_shared("foreign"), ["refs/heads/entire/1234567"])
