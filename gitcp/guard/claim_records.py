@@ -7,6 +7,7 @@ from gitcp.guard import tool_calls
 from gitcp.record import session
 from gitcp.record.session import others
 from gitcp.record.turn import sessions
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _make_idle_record(repo: Repo, marker: Marker) -> Record:
         **dict.fromkeys(("agent_id", "tool_use_id", "tool"), ""),
         "session_id": marker["session_id"],
         "paths": [],
-        "created": sessions.parse_time(state.get("last_interaction_time")),
+        "created": parse_time(state.get("last_interaction_time")),
         "process": marker.get("agent_process"),
     }
     return next(_make_records(repo, idle))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 from gitcp import VERSION
@@ -24,6 +23,7 @@ from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.text import term
 from gitcp.text.spans import abbreviate
+from gitcp.text.times import format_utc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def build_traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
     with Objects(repo):
         for oid, lines in _list_commits(repo, revisions):
             _, seconds = _read_committer(repo.objects, oid)
-            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+            when = format_utc(seconds)
             record = exports.build_record(oid, when, lines, VERSION)
             if record is not None:
                 yield record

@@ -11,6 +11,7 @@ import pytest
 from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
 from gitcp.record.turn import sessions
+from gitcp.text.times import parse_time
 from tests.support.checkpoints import DATA, git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
 from tests.support.warm import run
@@ -36,7 +37,7 @@ def test_a_session_has_the_fields_of_003(story: Story) -> None:
     assert found["type"] == "session"
     assert found["description"] == "Try something"
     assert found["strategy"] == "manual-commit"
-    assert sessions.parse_time(found["started_at"]) > 1.7e9
+    assert parse_time(found["started_at"]) > 1.7e9
     assert [c["time"] for c in found["checkpoints"]] == sorted(
         c["time"] for c in found["checkpoints"]
     )
@@ -119,7 +120,7 @@ def test_sessions_that_only_the_store_knows_have_no_phase(repo: Path, tmp_path: 
     ],
 )
 def test_times_in_every_spelling_are_read(spelling: object, seconds: float) -> None:
-    assert sessions.parse_time(spelling) == seconds
+    assert parse_time(spelling) == seconds
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '{"session_id": 3}', "\0" * 40])

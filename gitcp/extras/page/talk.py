@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import datetime
 from itertools import count
 
 from gitcp.checkpoints.redact import images
@@ -13,6 +12,7 @@ from gitcp.extras.page.page_parts import take_line
 from gitcp.terminal.usage import format_usage
 from gitcp.text import prompt_text
 from gitcp.text.spans import count_noun, shorten
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,10 +161,7 @@ def make_key(name: str) -> str:
 def parse_seconds(stamp: object) -> float:
     """Seconds since 1970, from an ISO time or milliseconds since 1970; 0 for anything else."""
     text = stamp if isinstance(stamp, str) else ""
-    try:
-        return int(text) / 1000 if text.isdecimal() else datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return 0.0
+    return int(text) / 1000 if text.isdecimal() else parse_time(text)
 
 
 def format_span(span: float) -> str:

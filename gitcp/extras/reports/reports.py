@@ -37,6 +37,7 @@ from gitcp.record.session import is_gone
 from gitcp.record.turn import sessions
 from gitcp.setup import adapters
 from gitcp.text import shapes
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def build_activity(repo: Repo, state: State) -> Record:
         "agent": str(state.get("agent_type") or ""),
         "state": words.get(str(state.get("phase")), "ended") if lives else "ended",
         "worktree": os.path.basename(state.get("worktree_path") or ""),
-        "last": sessions.parse_time(moment),
+        "last": parse_time(moment),
         "prompt": sessions.get_last_prompt(state),
         "files_touched": list(state.get("files_touched") or ()),
     }

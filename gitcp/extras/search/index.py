@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, suppress
-from datetime import datetime
 from typing import NamedTuple
 from zlib import crc32
 
@@ -27,6 +26,7 @@ from gitcp.record import stream
 from gitcp.record.session import client_transcript, others
 from gitcp.text import console, json, prompt_text
 from gitcp.text.shapes import ABANDONED, EDITS, parse_checkpoint_ref
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -450,10 +450,7 @@ def _read_checkpoint(objects: Objects, parts: Parts, tree: str) -> list[Conversa
 
 def _build_turns(metadata: Mapping[str, Any]) -> list[Turn]:
     """The turns of a session without a transcript: the prompts of its metadata."""
-    try:
-        time = int(datetime.fromisoformat(str(metadata.get("created_at"))).timestamp())
-    except ValueError:
-        time = 0
+    time = int(parse_time(metadata.get("created_at")))
     stored = metadata.get("turns")
     return [
         {

@@ -4,7 +4,6 @@ adopting one of another worktree or clone."""
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from functools import partial
 
 from gitcp.checkpoints import format, listing
@@ -33,6 +32,7 @@ from gitcp.record.stream import list_tips, read_streams, stream_list
 from gitcp.record.turn import move_home
 from gitcp.text import prompt_text
 from gitcp.text.shapes import pick_match
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,14 +243,6 @@ def pick_id(prefix: str, ids: Iterable[str]) -> str:
         return prefix
     matches = [session_id for session_id in ids if prefix and session_id.startswith(prefix)]
     return pick_match("session", prefix, matches)
-
-
-def parse_time(time: object) -> float:
-    """An RFC 3339 time in seconds since 1970; 0 for anything else."""
-    try:
-        return datetime.fromisoformat(str(time)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
 
 
 def list_recent(repo: Repo, count: int, limit: int | None = None) -> tuple[list[State], int]:

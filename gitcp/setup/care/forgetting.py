@@ -17,12 +17,12 @@ from gitcp.record import journal, session
 from gitcp.record.journal import credit, held_lines
 from gitcp.record.session import others
 from gitcp.record.stream import save_work, stream_list
-from gitcp.record.turn import sessions
 from gitcp.record.unheard import unrecorded
 from gitcp.setup.care import space
 from gitcp.setup.care.case import Survey
 from gitcp.steps import undo
 from gitcp.text import shapes
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Choice:
 
     def _is_before(self, time: object) -> bool:
         """Whether a time is before the chosen one, if there is one; an unknown time is not."""
-        return not self._before or 0 < sessions.parse_time(time) < self._before
+        return not self._before or 0 < parse_time(time) < self._before
 
 
 _SQLITE_ENDS = ("-journal", "-wal", "-shm")

@@ -24,6 +24,7 @@ from gitcp.setup.care import repair
 from gitcp.setup.care.findings import make_finding
 from gitcp.text import shapes
 from gitcp.text.spans import abbreviate, count_noun
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _explain_left(state: State) -> str:
         return ""
     if session.is_gone(agent):
         return "in a turn, and its agent is gone"
-    last_event = sessions.parse_time(state.get("last_interaction_time"))
+    last_event = parse_time(state.get("last_interaction_time"))
     return "in a turn without an event for an hour" if last_event < time.time() - STUCK else ""
 
 

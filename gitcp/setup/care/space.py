@@ -24,9 +24,10 @@ from gitcp.record.session import lacks_transcript, others
 from gitcp.record.session.others import list_marked_ids
 from gitcp.record.session.process import is_alive
 from gitcp.record.stream import ARCHIVE
-from gitcp.record.turn.sessions import parse_time, read_state
+from gitcp.record.turn.sessions import read_state
 from gitcp.setup.care.case import OURS
 from gitcp.text.shapes import CHECKPOINTS, EDITS, SESSION_KEY, parse_checkpoint_ref
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

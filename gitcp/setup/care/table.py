@@ -23,7 +23,7 @@ from gitcp.record.session import find_marker, is_gone, is_home
 from gitcp.record.session.process import is_alive
 from gitcp.record.stream import stream_list
 from gitcp.record.turn import visits
-from gitcp.record.turn.sessions import build_records, get_last_prompt, list_recent, parse_time
+from gitcp.record.turn.sessions import build_records, get_last_prompt, list_recent
 from gitcp.setup import guard_files
 from gitcp.setup.care import installation, repair, session_findings, stored, unfinished
 from gitcp.setup.care.case import BLIND, Case, Row, search_case
@@ -31,6 +31,7 @@ from gitcp.setup.care.findings import ERROR, NOTE, WARNING
 from gitcp.setup.care.installation import ENABLE
 from gitcp.steps import by_hand
 from gitcp.text import console, shapes
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

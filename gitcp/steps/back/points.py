@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import time
 from functools import partial
 from typing import NamedTuple
 
@@ -50,6 +49,7 @@ from gitcp.steps.back.restore import (
 from gitcp.text import term
 from gitcp.text.shapes import SESSION_KEY
 from gitcp.text.spans import abbreviate
+from gitcp.text.times import format_utc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _pick_id(kind: str, name: str, ids: Iterable[str]) -> str:
 
 def make_point(kind: str, point_id: str, seconds: int, message: str, **more: Any) -> Point:
     """A point at a time, in seconds since 1970; more: other keys of Point."""
-    date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    date = format_utc(seconds)
     head: Point = {**back.EMPTY, "id": point_id, "kind": kind, "message": message}
     return {**head, "time": seconds, "date": date, **more}  # type: ignore[typeddict-item]
 
