@@ -10,6 +10,7 @@ from gitcp.errors import Error
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.record import per_record, session
+from gitcp.setup import git_hooks
 from gitcp.steps import abandoned
 
 TYPE_CHECKING = False
@@ -98,8 +99,6 @@ def _find_later_script(repo: Repo) -> str:
     configured one; '' for none."""
     if not os.environ.get("GITCP_CONFIGURED"):
         return ""
-    from gitcp.setup import git_hooks
-
     where = git_hooks.find_folder(repo)
     return os.path.join(where, "pre-push") if git_hooks.has_to_be_last(where, "pre-push") else ""
 
