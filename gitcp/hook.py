@@ -108,9 +108,25 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
         stdin = decode_lines(sys.stdin.buffer.read())
     repo = Repo.find_here()
-    if is_off(repo):
+    first: Record = {"type": "event", "event": event, "args": list(args), "stdin": stdin}
+    if not is_off(repo):
+        return run(repo, first)
+    if event == "pre-push":
+        return _judge_push(repo, first)
+    return OK
+
+
+def _judge_push(repo: Repo, event: Record) -> int:
+    """Refuse a push that sends what is private, in a repository where nothing else is done."""
+    from gitcp.events import pre_push
+
+    verdict = pre_push.judge_event(repo, event)
+    if verdict is None:
         return OK
-    return run(repo, {"type": "event", "event": event, "args": list(args), "stdin": stdin})
+    if verdict["type"] == "refuse":
+        return _refuse(repo, event, verdict["message"])
+    _send_messages(event, [verdict])
+    return OK
 
 
 def _run_agent_hook(argv: Sequence[str]) -> int:

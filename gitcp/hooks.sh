@@ -60,7 +60,8 @@ has_run() { # whether the git above this has run the configured hook of an event
 	[ "$start" = "$was" ]
 }
 
-awake() { [ -z "${GITCP_ACTIVE-}$inner$handled" ] && [ ! -e "$c/gitcp/off" ]; }
+first() { [ -z "${GITCP_ACTIVE-}$inner$handled" ]; } # no git of gitcp's, no other run of this hook
+awake() { first && [ ! -e "$c/gitcp/off" ]; }
 any() { # whether gitcp is awake here and one of these files is there
 	awake || return 1
 	for f do [ ! -e "$f" ] || return 0; done
@@ -281,26 +282,33 @@ calls_us() { # whether the script in the hooks directory calls a file of ours at
 	grep -qsx '# gitcp hook 1' "$file" "$file".* "${file%/_/*}/$hook" ||
 		grep -qs "gitcp[- ]hook $hook" "$file" "${file%/_/*}/$hook"
 }
-pre_push() {
-	needed='' awake=''
+names_ours() { # whether a push names refs of gitcp's, which may hold what was never committed
+	case $in in *refs/heads/entire/* | *refs/entire/* | *refs/gitcp/*) ;; *) return 1 ;; esac
+}
+take_in() { # what git writes to the hook: the first lines without a process, which many would not be
+	in='' left=20
+	[ ! -t 0 ] || return 0
+	while [ "$left" -gt 0 ] && { IFS='' read -r line || [ -n "$line" ]; }; do
+		in=$in$line$newline left=$(($left - 1))
+	done
+	[ "$left" -gt 0 ] || in=$in$(cat)
+	in=${in%"$newline"}
+}
+pre_push() { # a push that sends what is private is refused where gitcp is off, too
+	needed='' wanted=''
 	! needs_lfs || needed=1
-	! due "$c/gitcp/unpushed" "$c/gitcp/linked" "$c"/gitcp/open/* || awake=1
-	[ -n "$needed$awake" ] || {
-		other "$@"
-		return
-	}
-	[ -z "$configured" ] || ! calls_us || return 0
-	in=$(cat)
+	take_in
+	if first && { names_ours || due "$c/gitcp/unpushed"; }; then
+		[ -z "$configured" ] || ! calls_us || return 0
+		wanted=1
+	fi
 	[ -z "$needed" ] || feed | lfs "$@" || exit $?
-	feed | other "$@" || exit $?
-	[ -n "$awake" ] || return 0
-	case $in in
-	*refs/heads/entire/* | *refs/entire/* | *refs/gitcp/*) ;;
-	*) due "$c/gitcp/unpushed" || return 0 ;;
-	esac
-	feed | run "$@" || exit 1
+	[ ! -x "$next" ] || feed | other "$@" || exit $?
+	[ -z "$wanted" ] || feed | run "$@" || exit 1
 }
 
+newline='
+'
 chain='' inner='' configured='' handled=''
 [ -n "$next" ] || configured=1
 if within; then chain=$GITCP_CHAIN inner=1; fi

@@ -35,6 +35,14 @@ def push_checkpoints(record: Record) -> list[Record]:
     return [record, *_push_event(record)] if record.get("event") == "pre-push" else [record]
 
 
+def judge_event(repo: Repo, event: Record) -> Record | None:
+    """What is said of the refs that a pre-push event names, as judge_push() has it."""
+    url = [*(event.get("args") or ()), "", ""][1]
+    place = places.name_url(repo, url)
+    updates = parse_updates(event.get("stdin") or ())
+    return judge_push(repo, updates, place, place in places.list_agreed(repo))
+
+
 def _push_event(event: Record) -> Iterator[Record]:
     """Judge what git is about to push; then send the refs of the store that are not in it."""
     repo, updates = Repo.find_here(), parse_updates(event.get("stdin") or ())
@@ -44,7 +52,7 @@ def _push_event(event: Record) -> Iterator[Record]:
     place = places.name_url(repo, url)
     agreed = places.list_agreed(repo)
     is_agreed = place in agreed
-    verdict = judge_push(repo, updates, place, is_agreed)
+    verdict = judge_event(repo, event)
     if verdict:
         yield verdict
     is_refused = verdict is not None and verdict["type"] == "refuse"

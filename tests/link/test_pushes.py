@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import gits
 from tests.support.harness import V1, World
+from tests.support.installed import write
 
 ALL = [
     ["--all"],
@@ -66,6 +68,83 @@ def test_shadow_branches_do_not_leave_unnoticed(world: World, bare: Path, args: 
     world.git("config", "gitcp.push-check", "warn")
     world.git("push", "origin", *spec, warns="this push sends whole worktrees")
     assert world.git("for-each-ref", cwd=bare) != before
+
+
+def leave_no_marker(world: World) -> None:
+    """A turn that wrote nothing keeps what the person had staged; then they commit, and again."""
+    world.write("staged.txt", "never to be sent\n")
+    world.git("add", "staged.txt")
+    agent = world.agent("s-none")
+    agent.prompt("only look")
+    agent.stop()
+    world.commit("staged.txt")
+    world.write("staged.txt", "again\n")
+    world.commit("staged.txt")
+    markers = [world.path / ".git/gitcp" / name for name in ("linked", "unpushed")]
+    assert world.open() == [] and not any(marker.exists() for marker in markers)
+    assert world.refs("refs/gitcp")
+
+
+@pytest.mark.parametrize("args", [["--mirror"], ["refs/gitcp/*:refs/gitcp/*"]], ids=" ".join)
+@pytest.mark.parametrize("state", ["on", "off"])
+def test_what_is_private_stays_here_without_any_marker_and_while_off(
+    world: World, args: list[str], state: str
+) -> None:
+    leave_no_marker(world)
+    if state == "off":
+        world.gitcp("disable")
+    check_private_stays(world, args)
+
+
+def check_private_stays(world: World, args: list[str]) -> None:
+    """A push of refs of gitcp's is refused; with gitcp.push-check=warn it goes, and is named."""
+    bare = world.remote("origin")
+    before = world.git("for-each-ref", cwd=bare)
+    push = ["git", "push", "origin", *args]
+    done = subprocess.run(push, cwd=world.path, capture_output=True, text=True)
+    assert done.returncode == 1 and "fatal: this push sends whole worktrees" in done.stderr
+    assert world.git("for-each-ref", cwd=bare) == before
+    world.git("push", "-q", "origin", "main")
+    assert world.git("rev-parse", "main") == world.git("rev-parse", "main", cwd=bare)
+    world.git("config", "gitcp.push-check", "warn")
+    world.git("push", "origin", *args, warns="this push sends whole worktrees")
+    assert "refs/gitcp/" in world.git("for-each-ref", cwd=bare)
+
+
+@pytest.mark.parametrize("state", ["on", "off", "file below"])
+def test_what_is_private_stays_here_where_hooks_are_configured(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    monkeypatch.setenv("PATH", gits.find_newer())
+    if state == "file below":
+        write(repo / ".git/hooks/pre-push", "#!/bin/sh\ncat >/dev/null\n")
+    world = World(repo, tmp_path / "home")
+    world.gitcp("enable")
+    assert (repo / ".git/hooks/pre-push.before-gitcp").exists() == (state == "file below")
+    leave_no_marker(world)
+    if state == "off":
+        world.gitcp("disable")
+    check_private_stays(world, ["--mirror"])
+    world.close()
+
+
+def test_a_push_of_many_refs_is_read_to_its_end(world: World, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    write(world.path / ".git/hooks/pre-push.before-gitcp", f"#!/bin/sh\ncat >'{told}'\n")
+    for number in range(30):
+        world.git("branch", f"b{number}")
+    world.remote("origin")
+    world.git("push", "-q", "origin", "refs/heads/b*")
+    assert told.read_text().count("refs/heads/b") == 60
+    assert told.read_text().endswith("\n")
+    leave_no_marker(world)
+    done = subprocess.run(
+        ["git", "push", "origin", "refs/heads/*", "refs/gitcp/*"],
+        cwd=world.path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "fatal: this push sends whole worktrees" in done.stderr
 
 
 def test_without_streams_no_word_is_said(world: World, bare: Path) -> None:
