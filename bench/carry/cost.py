@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from gitcp.text import line_replay
+from gitcp.text import pairing
 from gitcp.text.carry.moves import Source
 from gitcp.text.carry.origins import carry
 from gitcp.text.carry.text import Text
@@ -51,8 +51,8 @@ def measure(files: Iterable[tuple[Sequence[bytes], Sequence[bytes]]]) -> Cost:
 def measure_pair(old: Sequence[bytes], new: Sequence[bytes]) -> Cost:
     """What a text costs before and after a change."""
     whole = _clock(lambda: carry(Text(old), Text(new)))
-    pairing = _clock(lambda: line_replay.pair_lines(Text(old).keys, Text(new).keys))
-    return Cost(pairing, whole, len(set(Text(new).keys).difference(Text(old).keys)))
+    equal = _clock(lambda: pairing.pair_lines(Text(old).keys, Text(new).keys))
+    return Cost(equal, whole, len(set(Text(new).keys).difference(Text(old).keys)))
 
 
 def measure_unchanged(lines: Sequence[bytes]) -> float:

@@ -11,7 +11,7 @@ from functools import cache
 
 from gitcp.agents.reading.items import list_items
 from gitcp.agents.transcripts import agent_words, blocks, load_entry
-from gitcp.text import line_replay
+from gitcp.text import line_replay, pairing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def drop_contested_lines(records: Sequence[LineRecord]) -> list[LineRecord]:
 
 def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
     lines = [line.strip() for line in data.split(b"\n")]
-    counts = line_replay.count_equal_lines(lines)
+    counts = pairing.count_equal_lines(lines)
     return [
         [number, number, *typed[line]]
         for number, line in enumerate(lines, 1)

@@ -21,5 +21,5 @@ HOT = set(
     gitcp.record.stream gitcp.record.stream.tasks gitcp.record.stream.verdict
     gitcp.record.stream.writing gitcp.record.turn gitcp.record.turn.writing gitcp.record.unheard
     gitcp.setup.guard_files gitcp.text.console gitcp.text.json gitcp.text.line_replay
-    gitcp.text.patterns gitcp.text.prompt_text gitcp.text.shapes""".split()
+    gitcp.text.pairing gitcp.text.patterns gitcp.text.prompt_text gitcp.text.shapes""".split()
 )

@@ -49,8 +49,8 @@ PURE = set(
     gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual gitcp.terminal.status
     gitcp.text.carry.forms gitcp.text.carry.gaps gitcp.text.carry.imports gitcp.text.carry.moves
     gitcp.text.carry.origins gitcp.text.carry.text gitcp.text.carry.tokens gitcp.text.json
-    gitcp.text.line_replay gitcp.text.prompt_text gitcp.text.record_types gitcp.text.shapes
-    gitcp.text.spans""".split()
+    gitcp.text.line_replay gitcp.text.pairing gitcp.text.prompt_text gitcp.text.record_types
+    gitcp.text.shapes gitcp.text.spans""".split()
 )
 
 

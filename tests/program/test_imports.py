@@ -32,7 +32,7 @@ MOST = {
     "PostToolUse": 30,
     "Stop": 43,
     "prepare-commit-msg": 32,
-    "post-commit": 56,
+    "post-commit": 57,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.

@@ -8,7 +8,7 @@ import re
 from gitcp.agents import name_call, transcripts
 from gitcp.agents.reading.items import list_images, may_have_image, open_transcript
 from gitcp.text.json import list_objects
-from gitcp.text.line_replay import pair_lines
+from gitcp.text.pairing import pair_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

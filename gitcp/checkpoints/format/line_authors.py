@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from gitcp.text import line_replay
-from gitcp.text.line_replay import count_equal_lines
+from gitcp.text.pairing import count_equal_lines
 from gitcp.text.shapes import EMPTY, remove_space
 from gitcp.text.spans import shorten_id
 

@@ -12,7 +12,7 @@ from gitcp.git import encode_name
 from gitcp.git.files import read_stamp
 from gitcp.library import Repository
 from gitcp.terminal import answers, cli, extras, servers
-from gitcp.text import console, line_replay
+from gitcp.text import console, pairing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Document:
             old = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
             lines = text.removesuffix("\n").split("\n")
             new = [line.removesuffix("\r").encode("utf-8", "surrogatepass") for line in lines]
-            paired = {j: self._lines[i] for i, j in line_replay.pair_lines(old, new)}
+            paired = {j: self._lines[i] for i, j in pairing.pair_lines(old, new)}
             self._records = [paired.get(j) for j in range(len(new))]
             self._text = text
         return self._records

@@ -8,7 +8,7 @@ whole content still gets a step, but its lines are not proven: a person's may be
 from __future__ import annotations
 
 from gitcp.agents.transcripts import agent_words
-from gitcp.text import line_replay, shapes
+from gitcp.text import line_replay, pairing, shapes
 from gitcp.text.shapes import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ def prove_holding(
         writers = (_keep_proven(writer, line, is_proven, is_taken) for line in lines)
         added += zip(numbers, writers, strict=True)
     removed: list[Writer] = []
-    removed_numbers, _ = line_replay.find_changed_lines(old_lines, new_lines)
+    removed_numbers, _ = pairing.find_changed_lines(old_lines, new_lines)
     for number, writer in zip(removed_numbers, credit["removed"], strict=True):
         line = old_lines[number]
         is_proven = writer == single or line_replay.is_significant(line)
@@ -181,7 +181,12 @@ def list_lines(
     session: str, credit: PathCredit, old_lines: Sequence[bytes], new_lines: Sequence[bytes]
 ) -> set[bytes]:
     """The lines of a session that a commit takes; a removed one has a NUL before it."""
-    removed, _ = line_replay.find_changed_lines(old_lines, new_lines)
-    taken = {new_lines[line - 1] for line, who in credit["added"] if who[0] == session}
-    pairs = zip(removed, credit["removed"], strict=True)
-    return taken | {b"\0" + old_lines[i] for i, who in pairs if who[0] == session}
+    removed, _ = pairing.find_changed_lines(old_lines, new_lines)
+    taken = set()
+    for number, who in credit["added"]:
+        if who[0] == session:
+            taken.add(new_lines[number - 1])
+    for index, who in zip(removed, credit["removed"], strict=True):
+        if who[0] == session:
+            taken.add(b"\0" + old_lines[index])
+    return taken

@@ -16,7 +16,7 @@ from gitcp.errors import GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.lines.committed import line_moves
 from gitcp.lines.committed.line_moves import Text
-from gitcp.text import line_replay, shapes
+from gitcp.text import line_replay, pairing, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -421,7 +421,7 @@ class Earlier:
         if not text or not source:
             return {}
         wanted = {n - 1 for n in lines}
-        pairs = line_replay.pair_lines(source.keys, text.keys)
+        pairs = pairing.pair_lines(source.keys, text.keys)
         return self._follow(starts, path, oid, {j + 1: i + 1 for i, j in pairs if j in wanted})
 
     def _find_returned(

@@ -16,7 +16,7 @@ from gitcp.lines import absent, blame_format, uncommitted
 from gitcp.lines.committed import history, recorded
 from gitcp.lines.committed.earlier import LARGEST, UNTOLD, About, Earlier
 from gitcp.lines.committed.recorded import Commit, Place, Readers
-from gitcp.text import line_replay
+from gitcp.text import line_replay, pairing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -368,12 +368,16 @@ class Evidence:
         """The lines (1-based) of a blob that a linked commit added at path without an author."""
         if not self.get_commit(commit).ids:
             return set()
-        place, parents = self.get_place(commit, path), self.get_place(f"{commit}^", path)
-        oids = parents.oid, place.oid, oid
-        before, after, blob = (line_replay.split_lines(self.readers.read_blob(i)) for i in oids)
-        silent = set(line_replay.find_changed_lines(before, after)[1])
-        silent -= {line - 1 for line in place.recorded}
-        return {j + 1 for i, j in line_replay.pair_lines(after, blob) if i in silent}
+        place = self.get_place(commit, path)
+        before = self._read_lines(self.get_place(f"{commit}^", path).oid)
+        after = self._read_lines(place.oid)
+        _, added = pairing.find_changed_lines(before, after)
+        silent = set(added).difference([line - 1 for line in place.recorded])
+        pairs = pairing.pair_lines(after, self._read_lines(oid))
+        return {j + 1 for i, j in pairs if i in silent}
+
+    def _read_lines(self, oid: str | None) -> list[bytes]:
+        return line_replay.split_lines(self.readers.read_blob(oid))
 
     def guess_author(self, commit: str, path: str) -> Author | None:
         """The only session that touched path, as a guess at the author of an unknown line of a

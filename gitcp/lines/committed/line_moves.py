@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gitcp.text import line_replay, shapes
+from gitcp.text import line_replay, pairing, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
     if keys.isdisjoint(text.keys):
         return {}
     found = [(key, index) for index, key in enumerate(text.keys) if key in keys]
-    counts = line_replay.count_equal_lines([key for key, _ in found])
+    counts = pairing.count_equal_lines([key for key, _ in found])
     return {key: index for key, index in found if counts[key] == 1}
 
 
@@ -176,7 +176,7 @@ def compare(old: Text, new: Text) -> dict[int, int]:
     start, end = _count_same_ends(old.flat, new.flat)
     last, after = len(old.keys) - end, len(new.keys) - end
     a, b = old.keys[start:last], new.keys[start:after]
-    pairs = {j: i for i, j in line_replay.pair_lines(a, b)}
+    pairs = {j: i for i, j in pairing.pair_lines(a, b)}
     kept = set(pairs.values())
     removed = (i for i in range(len(a)) if i not in kept)
     added = (j for j in range(len(b)) if j not in pairs)

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from gitcp.checkpoints.format import line_authors
 from gitcp.text.line_replay import (
-    count_same_ends,
     find_added_lines,
     is_meaningful,
     is_significant,
     select_significant,
 )
+from gitcp.text.pairing import count_same_ends
 from gitcp.text.shapes import EMPTY, GONE, REGULAR, build_change, is_binary, remove_space
 
 TYPE_CHECKING = False

@@ -8,14 +8,16 @@ a replaced line and the lines in its place, whoever wrote them.
 
 from __future__ import annotations
 
-from gitcp.text.line_replay import Replay, count_same_ends, pair_lines
+from gitcp.text.line_replay import Replay
+from gitcp.text.pairing import count_same_ends, pair_lines
 from gitcp.text.shapes import PERSON, UNKNOWN, remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.text.line_replay import Pairs, Regains, Version
+    from gitcp.text.line_replay import Regains, Version
+    from gitcp.text.pairing import Pairs
     from gitcp.text.record_types import Writer
 
     Chosen = Callable[[Writer], bool]

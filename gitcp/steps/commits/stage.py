@@ -17,7 +17,8 @@ from gitcp.steps.back import plan
 from gitcp.steps.back.restore import Present, read_present
 from gitcp.steps.commits import parts
 from gitcp.text import line_replay
-from gitcp.text.line_replay import find_changed_lines, has_no_lines, split_lines
+from gitcp.text.line_replay import has_no_lines, split_lines
+from gitcp.text.pairing import find_changed_lines
 from gitcp.text.shapes import PERSON, REGULAR, UNKNOWN, build_change
 from gitcp.text.spans import count_noun, shorten_id
 

@@ -13,7 +13,7 @@ the content wrote such a line.
 
 from __future__ import annotations
 
-from gitcp.text import line_replay
+from gitcp.text import pairing
 from gitcp.text.carry import forms, imports, moves
 from gitcp.text.carry.text import NOTHING, weigh
 
@@ -62,7 +62,7 @@ def carry(before: Text, after: Text, sources: Sequence[Source] = ()) -> Carried:
     if before.lines == after.lines or before.keys == after.keys:
         return Carried(list(range(len(after.lines))))
     carried = Carried([NOTHING] * len(after.lines))
-    for old, new in line_replay.pair_lines(before.keys, after.keys):
+    for old, new in pairing.pair_lines(before.keys, after.keys):
         carried.origins[new] = old
     if NOTHING in carried.origins and before.lines:
         _carry_forms(carried, before, after)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.text import line_replay
-from gitcp.text.line_replay import find_changed_lines, split_lines
+from gitcp.text import line_replay, pairing
+from gitcp.text.line_replay import split_lines
+from gitcp.text.pairing import find_changed_lines
 
 
 def text(letters: str) -> list[bytes]:
@@ -93,7 +94,7 @@ def test_the_books_balance_and_nothing_is_matched_twice(a: list[bytes], b: list[
 
 @given(TEXTS, TEXTS)
 def test_a_small_rest_is_matched_exactly(a: list[bytes], b: list[bytes]) -> None:
-    paired = line_replay._pair_exactly(a, b, list(range(len(a))), list(range(len(b))))
+    paired = pairing._pair_exactly(a, b, list(range(len(a))), list(range(len(b))))
     assert len(paired) == longest(a, b)
     assert all(a[i] == b[j] for i, j in paired)
     assert paired == sorted(paired)
@@ -143,23 +144,23 @@ def test_a_huge_file_takes_a_bounded_number_of_looks(
         "nested": nested(n // 3, (b"{", b"}")),
     }[name]
     looks = 0
-    trimmed = line_replay._pair_ends
+    trimmed = pairing._pair_ends
 
     def count(x: Any, y: Any, old: list[int], new: list[int]) -> Any:
         nonlocal looks
         looks += len(old) + len(new)
         return trimmed(x, y, old, new)
 
-    monkeypatch.setattr(line_replay, "_pair_ends", count)
+    monkeypatch.setattr(pairing, "_pair_ends", count)
     removed, added = lost(a, b)
     assert sorted(a + added) == sorted(b + removed)
-    assert looks <= (line_replay.EFFORT + 2) * 2 * n
+    assert looks <= (pairing.EFFORT + 2) * 2 * n
 
 
 @given(st.permutations(range(9)), st.permutations(range(9)))
 def test_anchors_are_as_many_as_keep_their_order(first: list[int], two: list[int]) -> None:
     a, b = [[b"%d" % n for n in numbers] for numbers in (first, two)]
-    anchors = line_replay._pair_anchors(a, b)
+    anchors = pairing._pair_anchors(a, b)
     assert len(anchors) == longest(a, b)
     assert all(a[i] == b[j] for i, j in anchors)
     assert anchors == sorted(anchors) and len({j for _, j in anchors}) == len(anchors)
