@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 _MARGIN, _HALF, _STEP = 5, 3, 6  # cells before text, before a subheading, and of an inner indent
 _WIDEST = 78
-_STYLES = set("Ar Cm Dv Em Ev Fl Ic Nm No Pa Va".split())  # they only look different
+_MOST_GAP = 4  # cells between the columns of a table of four, and of more one to three less
+_STYLES = set("Ar Cm Dv Em Ev Fl Ic Nm No Pa Sy Va".split())  # they only look different
 _ENCLOSURES = {"Dq": '""', "Op": "[]", "Pq": "()", "Ql": "''", "Sq": "''"}
 _OPENERS, _CLOSERS = {"Do": '"', "Po": "("}, {"Dc": '"', "Pc": ")"}
 _INLINE = {*_STYLES, *_ENCLOSURES, *_OPENERS, *_CLOSERS, "Ns", "Pf", "Xr"}
@@ -128,6 +129,7 @@ class _Page:
         self._width, self._left, self._hang = width, _MARGIN, 0
         self._name, self._section, self._head = "", "", ""
         self._lists: list[_List] = []
+        self._columns: list[str] = []  # the widest cells of the table that is open
         self._literal = -1  # the indent of lines that are shown as they are
         self._text = _Text("")
 
@@ -220,6 +222,8 @@ class _Page:
 
     def _take_bl(self, words: list[str]) -> None:
         self.end_paragraph()
+        if words[0] == "-column":
+            self._columns = words[1:]
         named = words[words.index("-width") + 1] if "-width" in words else ""
         width = {"Ds": 8, "": 4}.get(named, len(_unescape(named)) + 2)
         is_compact = "-compact" in words
@@ -227,8 +231,25 @@ class _Page:
 
     def _take_it(self, words: list[str]) -> None:
         inner = self._lists[-1]
+        if inner.kind == "-column":
+            self._draw_row(words)
+            return
         self.end_paragraph() if inner.is_compact else self._skip()
         self._head, self._left = inner.make_head(self._join(words)), inner.left + inner.width
+
+    def _draw_row(self, words: list[str]) -> None:
+        """Draw a row of a table, whose cells are parted by Ta."""
+        gap = _MOST_GAP - min(max(len(self._columns) - 4, 0), 3)
+        row = " " * self._left
+        end = len(row)  # of the columns so far
+        for column in [*self._columns, ""]:
+            cell = words
+            if "Ta" in words:
+                cell = words[: words.index("Ta")]
+            words = words[len(cell) + 1 :]
+            row = row.ljust(end) + self._join(list(cell))
+            end += len(column) + gap
+        self._put(row)
 
     def _take_el(self, _: list[str]) -> None:
         self.end_paragraph()

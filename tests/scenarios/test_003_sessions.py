@@ -146,7 +146,9 @@ def test_a_session_active_in_another_worktree_is_refused_with_both_paths(
     assert "SessionIDConflictError" in done.stderr
     assert str(world.path) in done.stderr and str(other) in done.stderr
     assert a.state == before
-    assert not (world.path / ".git/worktrees/other/gitcp").exists(), "nothing is written here"
+    private = world.path / ".git/worktrees/other/gitcp"
+    names = [str(path.relative_to(private)) for path in private.rglob("*") if path.is_file()]
+    assert sorted(names) == ["heard/claude-code", "watched"], "no more than that hooks run here"
 
 
 @pytest.mark.parametrize("why", ["stopped", "its process died", "the same process"])

@@ -260,6 +260,8 @@ def begin_recording(repo: Repo) -> None:
         return
     if newest is None:
         seconds = min([seconds, *(start for start, _ in _list_writers(repo).get(mail, ()))])
+    else:
+        seconds = max(seconds, newest.seconds)
     clone = newest.clone if newest else os.urandom(6).hex()
     ended = [Recording(clone, ENDED, seconds, newest.mail)] if newest and is_recording else []
     _append(repo, [*ended, Recording(clone, BEGUN, seconds, mail)])
@@ -273,7 +275,8 @@ def end_recording(repo: Repo, noticed: bool = False) -> None:
         seconds = _read_author(repo)[1]
         if noticed:
             seconds = min(seconds, int(os.stat(locate_recording(repo)).st_mtime))
-        seconds = max(seconds, newest.seconds)
+        # Of one second, an end is read before a begin.
+        seconds = max(seconds, newest.seconds + 1)
         _append(repo, [newest._replace(word=ENDED, seconds=seconds)])
 
 

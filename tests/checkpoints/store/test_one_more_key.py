@@ -34,8 +34,9 @@ class Copy:
         """table: the file that declares keys.  changes: what is replaced in it once."""
         self.lib, self.top = tmp / "lib", tmp / "work"
         kept = shutil.ignore_patterns("patterns.c*")
-        for part in ("gitcp", ".ci", "bin", "man", "share"):
+        for part in ("gitcp", ".ci", "bin", "contrib", "doc", "man", "share"):
             shutil.copytree(paths.TOP / part, self.lib / part, symlinks=True, ignore=kept)
+        (self.lib / "tests").symlink_to(paths.TOP / "tests")  # the recordings that a page tells of
         shutil.copy(paths.TOP / "README.md", self.lib)
         text = (self.lib / table).read_text()
         for old, new in changes.items():
