@@ -33,7 +33,7 @@ _SYNONYMS = {
     "page --serve": "serve web",
     "ui": "tui dashboard browse",
     "log": "history timeline",
-    "blame": "annotate who",
+    "blame": "who",
     "doctor --fix": "repair fix",
     "clean": "gc prune cleanup",
     "forget": "delete purge redact",

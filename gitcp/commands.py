@@ -75,6 +75,7 @@ TOOLS = {
     "stage": "add to the index what one session or person wrote",
     "split": "make one commit for each session of what the worktree has",
     "blame": "show which session or person wrote each line of a file",
+    "annotate": "put the author of each line into a patch",
     "why": "show the prompt, the words and the edit behind a line",
     "search": "find turns by what was said, done and committed",
     "recap": "show what was done, by day and session",
@@ -114,7 +115,7 @@ TOOLS = {
 FOLDERS = {
     "setup": "adopt attach completion config demo disable enable hook run status",
     "back": "bisect redo resume rewind split stage undo",
-    "ask": "blame check diff explain log recap search sessions show stats verify why",
+    "ask": "annotate blame check diff explain log recap search sessions show stats verify why",
     "care": "clean doctor du forget fsck",
     "share": "convert-store fetch import link push unlink ci",
     "extras": "export-facts export-notes export-traces facts facts-spark lsp mcp page ui",
@@ -133,9 +134,9 @@ OF_GIT = ("why", "rewind")
 ALIASES = {"push": "push-checkpoints", "fetch": "fetch-checkpoints", "fsck": "check-store"}
 # Those that ask the remote of a partial clone for what it has left there, as their manuals say.
 ASKING = (
-    *("show", "explain", "resume", "diff", "blame", "why", "log", "recap", "stats", "page"),
-    *("export-notes", "export-traces", "export-facts"),
-)
+    "annotate blame diff explain export-facts export-notes export-traces log page recap resume"
+    " show stats why"
+).split()
 _TYPED = {stage: name for name, stage in ALIASES.items()}
 NAMES = (*TOOLS, *STAGES)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -60,8 +61,12 @@ def find_program(name: str, top: str | None) -> str:
     return path
 
 
-def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
+def page_text(
+    text: Iterable[str], core: str = "", own: str = "", *, has_patch: bool = False
+) -> None:
     """Show text on stdout as it comes, at a terminal through the person's pager.
+
+    has_patch: whether the pager gets the authors of lines with it (add_authors()).
 
     The pager is own, the value of `pager.<command>` (or a boolean: whether to use one), else
     GIT_PAGER, core, PAGER or less, started as git starts it; empty or `cat` is none.  When the
@@ -77,8 +82,13 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
         write(text)
         return
     sys.stdout.flush()
+    more = {"LESS": env.get("LESS", "FRX")}
+    if has_patch:
+        pager = add_authors(pager)
+    else:
+        more[_ANNOTATED] = "1"  # for a person's pager that annotates
     try:
-        process = _start_program(["sh", "-c", pager], None, {"LESS": env.get("LESS", "FRX")})
+        process = _start_program(["sh", "-c", pager], None, more)
     except Error:
         write(text)
         return
@@ -96,6 +106,22 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
         process.communicate()
         signal.signal(signal.SIGINT, keyboard)
         signal.signal(signal.SIGPIPE, before)
+
+
+# Set for a pager that gets no patch, or one that has its authors.
+_ANNOTATED = "GITCP_ANNOTATED"
+
+
+def add_authors(pager: str) -> str:
+    """The command of a pager that puts authors before the lines of patches."""
+    if "gitcp annotate" in pager or "gitcp-annotate" in pager:
+        return pager
+    return f"{shlex.join(build_own_command())} annotate | {pager}"
+
+
+def is_annotated() -> bool:
+    """Whether standard input has no patch without authors, as the one who wrote it says."""
+    return bool(os.environ.get(_ANNOTATED))
 
 
 def feed(words: Sequence[str], data: bytes) -> int:

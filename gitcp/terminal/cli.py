@@ -498,13 +498,14 @@ def has_colour() -> bool:
     return needs_colour(sys.stdout, _read_settings()("color.ui"))
 
 
-def page_texts(texts: Iterable[str], paged: bool = True) -> None:
+def page_texts(texts: Iterable[str], paged: bool = True, *, has_patch: bool = False) -> None:
     """Print text, at a terminal through the pager of git's configuration (core.pager,
-    pager.<command>)."""
+    pager.<command>).  has_patch: whether authors are put before the lines of its patches there."""
     texts = _show_alone(texts, term.stop_progress)
     if paged and sys.stdout.isatty():
         command, settings = os.path.basename(sys.argv[0]).partition("-")[2], _read_settings()
-        shell.page_text(texts, settings("core.pager"), settings(f"pager.{command}"))
+        own = settings(f"pager.{command}")
+        shell.page_text(texts, settings("core.pager"), own, has_patch=has_patch)
     else:
         shell.write(texts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import UsageError
@@ -62,7 +63,16 @@ def run(argv: Sequence[str]) -> int:
         with absent.stand_in(repo, absent.ask_difference(*pair), lost=True) as found:
             found.warn()
             words = ["diff", *options, *pair, "--", *argv[end + 1 :]]
-            return shell.run_git(repo, words, found.env)
+            return shell.run_git(repo, words, {**found.env, **_choose_pager(repo)})
+
+
+def _choose_pager(repo: Repo) -> dict[str, str]:
+    """The environment by which git's pager shows the authors of lines."""
+    pager = decode_name(repo.git.read_line("var", "GIT_PAGER"))
+    setting = repo.config.get("pager.diff")
+    if not sys.stdout.isatty() or pager == "cat" or setting:
+        return {}
+    return {"GIT_PAGER": shell.add_authors(pager)}
 
 
 def _list_changes(repo: Repo, pair: Sequence[str], paths: Sequence[str]) -> Iterator[Record]:

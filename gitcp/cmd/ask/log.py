@@ -83,7 +83,7 @@ def run(argv: Sequence[str]) -> int:
         if diff_options:
             changes = commits.read_changes(repo, diff_options, *chosen)
             texts = _add_changes(texts, changes, spaced=not args.oneline)
-        cli.page_texts(text for _, text in texts)
+        cli.page_texts((text for _, text in texts), has_patch=args.patch)
     return OK
 
 

@@ -59,7 +59,8 @@ def run(argv: Sequence[str]) -> int:
             talk, whole = not args.no_transcript, args.all or args.full
             patches = [steps.choose_patch(repo, r) for r in records] if args.patch else []
             texts = cli.choose_drawing()(draw_records(records, args.full, talk, whole))
-            cli.page_texts(chain(texts, _read_patches(repo, patches)))
+            texts = chain(texts, _read_patches(repo, patches))
+            cli.page_texts(texts, has_patch=args.patch)
     return OK
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gitcp.lines.absent import CommitPath
     from gitcp.lines.blame_format import BlameEntry, Options
     from gitcp.lines.committed.recorded import LineAuthors, Spot
+    from gitcp.text.line_replay import Version
 
     # The new lines, the path in the parent, the hunks.
     New = tuple[Sequence[int], str, Sequence[Hunk]]
@@ -411,6 +412,14 @@ class Evidence:
         content = uncommitted.read_content(self._repo, path) if self._journalled else None
         if content is None:
             return {}, {}, ()
+        authors, times = self.credit_content(path, content)
+        # A content too large to be compared has no content.lines.
+        lines = self._repo.objects.need(content.oid, "blob").split(b"\n")
+        return authors, times, lines
+
+    def credit_content(self, path: str, content: Version) -> tuple[LineAuthors, Mapping[int, int]]:
+        """(the authors of the lines of a content that is not committed, when each was written);
+        times are as in Place.  content: of path, whose blob can be read."""
         name = history.name_writer
         committed = history.History(self._repo, self.blame_lines, "HEAD", name=name)
         edited, times = uncommitted.find_authors(self._repo, path, content, committed.find_authors)
@@ -418,6 +427,4 @@ class Evidence:
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)
         brought = self.readers.credit_blob(records, path, content.oid)
-        # A content too large to be compared has no content.lines.
-        lines = self._repo.objects.need(content.oid, "blob").split(b"\n")
-        return line_authors.prefer_sessions(edited, brought), times, lines
+        return line_authors.prefer_sessions(edited, brought), times
