@@ -112,6 +112,14 @@ def stranger(store: Store) -> None:
     git("-c", "core.hooksPath=/", "commit", "-q", "--allow-empty", "-m", message, cwd=store.path)
 
 
+def namesake(store: Store) -> None:
+    """A commit that changes a file of the checkpoint otherwise, and names it."""
+    [path] = json.loads(store.get("metadata.json"))["files_touched"][:1]
+    (store.path / path).write_text("what the person wrote by hand\n")
+    message = f"x\n\nEntire-Checkpoint: {store.cid}"
+    git("-c", "core.hooksPath=/", "commit", "-q", "-m", message, "--", path, cwd=store.path)
+
+
 def promise(store: Store) -> None:
     """A commit of the session's work whose post-commit is killed."""
     hook = store.git_dir / "hooks" / "post-commit"
@@ -260,6 +268,7 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a commit that names no checkpoint": (trailer, "dangling-trailer", "warning"),
     "a note that names no checkpoint": (note("HEAD", UNKNOWN), "dangling-note", "warning"),
     "a commit that names another's checkpoint": (stranger, "empty-link", "note"),
+    "a commit of other lines in a file of another's checkpoint": (namesake, "empty-link", "note"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a note that is gone": (lost_note, "missing-object", "error"),
     "a person's branch by our name": (

@@ -13,6 +13,7 @@ import time
 
 from gitcp import git
 from gitcp.checkpoints import listing
+from gitcp.checkpoints.format import line_authors
 from gitcp.checkpoints.stored import Parts, find_checkpoint, read_checkpoint
 from gitcp.errors import Error, GitError
 from gitcp.git import commit_message, files, jj, refs
@@ -69,34 +70,68 @@ def extract_edits(
 
 
 def has_content(objects: Objects, checkpoint: StoredCheckpoint, changed: Changes) -> bool:
-    """Whether a commit with these changes has anything of a checkpoint, by evidence."""
-    edits = extract_edits(objects, checkpoint, changed)
+    """Whether a commit with these changes has anything of a checkpoint, by evidence.
+
+    Of a path whose contents the checkpoint does not tell, the commit has something if it changes
+    it.  A path of which no session has a line counts whole."""
+    recorded = _parse_edits(checkpoint)
+    untold = _list_touched(checkpoint) - recorded.keys()
+    if not untold.isdisjoint(changed) or not (untold or recorded):
+        return True
+    _limit_lines(objects, checkpoint, recorded)
+    for edit in recorded.values():
+        if not edit.get("own"):
+            edit.pop("own", None)
     change = holding.Change(changed, objects.read_blob)
-    return not edits or holding.is_any(holding.hold(edits, change))
+    return holding.is_any(holding.hold(recorded.values(), change))
 
 
 def has_same_change(checkpoint: StoredCheckpoint, changed: Changes) -> bool:
     """Return whether a commit changes a path just as a checkpoint says: no content has to be read
     to know that it holds work of it."""
-    return any(
-        path in changed and {**(same := build_edit(path, changed[path])), **edit} == same
-        for path, edit in _list_edits(checkpoint, changed).items()
-    )
+    for path, edit in _parse_edits(checkpoint).items():
+        if path not in changed:
+            continue
+        same = build_edit(path, changed[path])
+        if {**same, **edit} == same:
+            return True
+    return False
+
+
+def was_continued(checkpoint: StoredCheckpoint, later: StoredCheckpoint) -> bool:
+    """Return whether the work of a checkpoint was made on what another one had made: a commit of
+    both may have nothing of the first."""
+    edits = _parse_edits(checkpoint)
+    for path, edit in _parse_edits(later).items():
+        before = edit.get("before")
+        if before and path in edits and edits[path]["oid"] == before[1]:
+            return True
+    return False
 
 
 def _list_edits(checkpoint: StoredCheckpoint, changed: Changes) -> dict[str, Recorded]:
     """Return path -> edit of extract_edits(), of which every line counts."""
+    by_path = _parse_edits(checkpoint)
+    for path in changed.keys() & {*by_path, *_list_touched(checkpoint)}:
+        by_path[path] = build_edit(path, changed[path])
+    return by_path or {path: build_edit(path, change) for path, change in changed.items()}
+
+
+def _parse_edits(checkpoint: StoredCheckpoint) -> dict[str, Recorded]:
+    """Return path -> edit, as the metadata of a checkpoint has them."""
     by_path: dict[str, Recorded] = {}
-    touched = set[str]()
     for session in checkpoint["sessions"]:
         files = session["metadata"].get("files")
         for path, file in (files if isinstance(files, dict) else {}).items():
             if isinstance(file, dict) and file:
                 by_path[path] = _parse_edit(path, file)
-        touched.update(session["metadata"]["files_touched"])
-    named = changed.keys() & {*by_path, *touched}
-    by_path |= {path: build_edit(path, changed[path]) for path in named}
-    return by_path or {path: build_edit(path, change) for path, change in changed.items()}
+    return by_path
+
+
+def _list_touched(checkpoint: StoredCheckpoint) -> set[str]:
+    """Return the paths that a checkpoint names, with and without their contents."""
+    sessions = checkpoint["sessions"]
+    return set[str]().union(*(session["metadata"]["files_touched"] for session in sessions))
 
 
 def build_edit(path: str, change: Staged) -> Recorded:
@@ -183,14 +218,24 @@ def relate(
     is_named: git or a person names commit, or HEAD lost it; has_own: other has an id already."""
     if commit is None:
         return holding.SAME
-    author, time = parse_ident(commit["author"])
-    if other and commit["author"] == other["author"] and time:
-        return holding.REPLAYED
-    if other and parse_ident(other["author"])[0] != author:
-        return holding.OTHER
+    if other:
+        _, time = parse_ident(commit["author"])
+        if commit["author"] == other["author"] and time:
+            return holding.REPLAYED
+        if not _have_same_author(commit, other):
+            return holding.OTHER
     if is_named:
         return holding.RETAKEN
     return holding.OTHER if has_own else holding.SAME
+
+
+def _have_same_author(commit: Commit, other: Commit) -> bool:
+    """Whether two commits have the same author, by the name alone if a forge made one of them: it
+    writes its own mail of the person."""
+    authors = [parse_ident(one["author"])[0] for one in (commit, other)]
+    if any(line_authors.is_forge(one["committer"]) for one in (commit, other)):
+        authors = [author.partition(" <")[0] for author in authors]
+    return authors[0] == authors[1]
 
 
 class Search:
@@ -404,14 +449,15 @@ def _pair_links(
     by_author = _group_by_author(commit for commit in commits if commit["author"] in authors)
     copied = [c for c in commits if c["oid"] in linked and c["author"] in by_author]
     changed = object_lists.read_many_changes(repo, [*free, *copied])
-    unlinked = {commit["oid"]: changed[commit["oid"]] for commit in free}
+    # A commit that cannot be read is in none of them.
+    unlinked = {one["oid"]: changed[one["oid"]] for one in free if one["oid"] in changed}
     pairs: list[tuple[str, dict[str, str]]] = []
     for checkpoint_id, copies in works.items() if changed else ():
         oids = []
         for work in copies:
             copies_in_reach = by_author.get(work.commit["author"], ()) if work.commit else ()
             oids += _choose_commits(
-                repo, work, {oid: changed[oid] for oid in copies_in_reach}, True
+                repo, work, {oid: changed[oid] for oid in copies_in_reach if oid in changed}, True
             )
         if not oids and checkpoint_id in lost:
             oids = _choose_commits(repo, copies[0], unlinked)

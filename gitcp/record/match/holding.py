@@ -75,6 +75,7 @@ SHARE = 10  # the tenth part of the smaller change: in a large one two lines are
 RAISED = 2  # its half, of another author or of a commit with an id of its own: they have a reason
 RENAMED = 2  # the half of either text, as git decides that a file was renamed
 BINARY = 2  # distinctive lines that an equal binary content is worth: no chance makes it
+WHOLE = 3  # lines of a whole change that another author makes too: fewer are made by two people
 # How a commit is related to the one whose work is searched for.
 REPLAYED = "replayed"  # author and time are equal: git copies a commit so
 RETAKEN = "retaken"  # git or a person names that commit, or HEAD lost it and its author commits
@@ -129,17 +130,31 @@ def explain_enough(
         return "a copy of the commit, by its author and date"
     if relation == RETAKEN and (held["is_all_work"] or held["is_all_change"]):
         return "all of the work, or nothing else"
-    if is_equal():
+    weights = _list_weights(held) if relation == OTHER else [*held["common"].values()]
+    is_distinctive = sum(weights) >= DISTINCTIVE
+    is_telling = relation != OTHER or is_distinctive or len(weights) >= WHOLE
+    if is_telling and is_equal():
         return "the same change as a whole"
-    size = len(held["common"])
-    if sum(held["common"].values()) < DISTINCTIVE:
+    if not is_distinctive:
         return ""
+    size = len(held["common"])
     smaller, larger = sorted([held["work"], change.count_units(max(held["work"], size * SHARE))])
     if relation == OTHER:
         is_share = size * RAISED >= smaller and max(size, together) * SHARE >= larger
     else:
         is_share = size * SHARE >= smaller
     return "distinctive lines, and a share of the change" if is_share else ""
+
+
+def _list_weights(held: Held) -> list[int]:
+    """The weights of what tells that another author made a change again: a line that a common one
+    replaces tells no more than that one."""
+    replaced = {path for path, unit in held["common"] if unit.startswith(b"+")}
+    return [
+        weight
+        for (path, unit), weight in held["common"].items()
+        if not (unit.startswith(b"-") and path in replaced)
+    ]
 
 
 def hold(work: Iterable[Recorded], change: Change, without: Iterable[Change] = ()) -> Held:
@@ -551,13 +566,13 @@ def has_enough_in_common(
     recorded: Iterable[bytes],
     is_long: Callable[[bytes], bool] = is_significant,
 ) -> bool:
-    """Whether two sets of added lines have enough significant lines in common to link them: two,
-    and a tenth of the recorded ones, or one line if either set has fewer than two."""
-    sides = [{line.strip() for line in side if is_long(line)} for side in (mine, recorded)]
-    common = len(sides[0] & sides[1])
-    if min(map(len, sides)) < DISTINCTIVE:
-        return common >= 1
-    return common >= DISTINCTIVE and common * SHARE >= len(sides[1])
+    """Whether two sets of added lines have enough significant lines in common to link them: all of
+    the recorded ones, or two and a tenth of these."""
+    significant = {line.strip() for line in recorded if is_long(line)}
+    common = significant & {line.strip() for line in mine if is_long(line)}
+    if common == significant:
+        return bool(common)
+    return len(common) >= DISTINCTIVE and len(common) * SHARE >= len(significant)
 
 
 def has_any_change(entry: Recorded, staged: Staged, blob: Blob) -> bool:

@@ -11,7 +11,7 @@ from gitcp.checkpoints import format, links, listing, notes, redactor
 from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.share import remote
-from gitcp.checkpoints.stored import list_numbers
+from gitcp.checkpoints.stored import find_checkpoint, list_numbers, read_checkpoint
 from gitcp.errors import Error, GitError
 from gitcp.git import files, objects, refs
 from gitcp.git.files import locate_scratch
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.checkpoints.format import Metadata
+    from gitcp.checkpoints.stored import StoredCheckpoint
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.setup.care.case import Case, Survey
@@ -488,10 +489,22 @@ def _list_empty(
         small = (files.values() for oid, _ in unclear if len(files := changed[oid]) <= _FEW)
         repo.objects.ahead.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, checkpoint in unclear:
-            if not candidates.has_content(repo.objects, checkpoint, changed[oid]):
+            if candidates.has_content(repo.objects, checkpoint, changed[oid]):
+                continue
+            if not _was_overwritten(repo, oid, checkpoint):
                 empty.append((oid, checkpoint["checkpoint_id"]))
     repo.objects.ahead.forget()
     return empty
+
+
+def _was_overwritten(repo: Repo, oid: str, checkpoint: StoredCheckpoint) -> bool:
+    """Whether another checkpoint of a commit, such as a squash, was made on what this one made."""
+    for name in listing.list_linked(repo.objects, oid):
+        if name == checkpoint["checkpoint_id"] or find_checkpoint(repo, name) is None:
+            continue
+        if candidates.was_continued(checkpoint, read_checkpoint(repo, name)):
+            return True
+    return False
 
 
 def _check_notes(

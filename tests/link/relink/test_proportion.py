@@ -83,6 +83,22 @@ COLLEAGUES: dict[str, tuple[dict[str, str | None], dict[str, str]]] = {
         {"lib.py": IMPORT + LIB},
         {"lib_py": IMPORT + LIB + OTHERS},
     ),
+    "one equal line added and nothing else": (
+        {"lib.py": IMPORT + LIB},
+        {"lib_py": IMPORT + LIB},
+    ),
+    "one equal new version and nothing else": (
+        {"lib.py": LIB.replace("    return 5", "    return 'version 1.2.4'")},
+        {"lib_py": LIB.replace("    return 5", "    return 'version 1.2.4'")},
+    ),
+    "one equal new version in the place of a long one": (
+        {"lib.py": LIB.replace("def function_number_5():", "def function_five_now():")},
+        {"lib_py": LIB.replace("def function_number_5():", "def function_five_now():")},
+    ),
+    "one equal line removed, as the whole change": (
+        {"lib.py": without(LIB, REMOVED)},
+        {"lib_py": without(LIB, REMOVED)},
+    ),
     "one equal line added, of many": (
         {"lib.py": IMPORT + LIB + NEW},
         {"lib_py": IMPORT + LIB},
@@ -117,11 +133,33 @@ def test_a_colleagues_deletion_of_the_same_file_is_not_linked(world: World, tmp_
     assert team.pull() == []
 
 
+def test_a_colleagues_deletion_and_nothing_else_is_not_linked(world: World, tmp_path: Path) -> None:
+    team = Team(world, tmp_path, {"lib.py": LIB})
+    team.works({"lib.py": None})
+    team.colleague(f"git rm -q lib.py; {BY_HAND}")
+    assert team.pull() == []
+
+
+def test_a_colleagues_commit_with_the_same_three_lines_and_nothing_else_is_linked(
+    world: World, tmp_path: Path
+) -> None:
+    team = Team(world, tmp_path, {"lib.py": LIB})
+    one = team.works({"lib.py": "a=1\nb=2\nc=3\n" + LIB})
+    team.colleague(BY_HAND, lib_py="a=1\nb=2\nc=3\n" + LIB)
+    assert team.pull() == [one]
+
+
 SMALL: dict[str, str | None] = {"lib.py": IMPORT + LIB}
+# A forge keeps the author's name, and may write a mail of its own.
+FORGE = (
+    "export GIT_COMMITTER_NAME=Forge GIT_COMMITTER_EMAIL=noreply@forge.example;"
+    ' export GIT_AUTHOR_NAME="$(git log -1 --format=%an origin/feature)"'
+    " GIT_AUTHOR_EMAIL=12+x@users.noreply.forge.example;"
+)
 FORGES = {
-    "a squash": "git merge -q --squash origin/feature; git commit -qm squash",
-    "a rebase": "echo o >o; git add o; git commit -qm other; git cherry-pick origin/feature;"
-    " git commit -q --amend --reset-author -m again",
+    "a squash": f"{FORGE} git merge -q --squash origin/feature; git commit -qm squash",
+    "a rebase": f"echo o >o; git add o; git commit -qm other; {FORGE}"
+    " git cherry-pick origin/feature; git commit -q --amend --reset-author -m again",
 }
 
 

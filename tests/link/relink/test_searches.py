@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from tests.support.linking import BARE, editor, ids, logged, noted, shell, sound
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # its note tells since when is recorded
 LINES = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
+
+
+BARE_GIT = shlex.join(["git", *BARE])
 
 
 def worked(world: World, path: str = "new.py", text: str = LINES) -> str:
@@ -51,6 +55,23 @@ def test_a_squash_keeps_the_link_of_a_commit_that_a_later_one_overwrote(world: W
     world.git("switch", "-q", "main")
     shell(world, "git merge -q --squash side; git commit -qm squashed")
     assert sorted(ids(world)) == sorted([first, second])
+    assert "empty-link" not in world.gitcp("fsck")
+
+
+@pytest.mark.parametrize("author", ["another <a@x> @1700000000", "%an <%ae> @%at"])
+def test_a_commit_that_cannot_be_read_does_not_stop_the_search(world: World, author: str) -> None:
+    one = worked(world)
+    who, date = world.git("log", "-1", f"--format=tformat:{author}").split(" @")
+    shell(
+        world, "git switch -q --detach HEAD~; git branch damaged; echo l >lost.py; git add lost.py"
+    )
+    tree, (name, mail) = world.git("write-tree"), who.rstrip(">").split(" <")
+    names = f"GIT_AUTHOR_NAME='{name}' GIT_AUTHOR_EMAIL='{mail}' GIT_AUTHOR_DATE='@{date} +0000'"
+    shell(world, f"git branch -f damaged $({names} git commit-tree -p HEAD -m lost {tree})")
+    shell(world, f"git switch -qf main; {BARE_GIT} commit -q --amend -m 'without the line'")
+    (world.path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    done = warm.command("relink", [], world.path, {**os.environ, **world.env}, b"")
+    assert (done.returncode, one in done.stdout.decode()) == (0, True), done
 
 
 MOVED = "git mv src/lib.py src/moved.py; git commit -qm moved"

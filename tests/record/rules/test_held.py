@@ -67,12 +67,18 @@ MANY = lines(*(f"of another, {n}" for n in range(100)))
 # the work, the commit, the weakest relation with which they are linked, None for none
 CASES: dict[str, tuple[Texts, Texts, str | None]] = {
     "the same": (TEN, TEN, OTHER),
-    "the same, one line": ({"f": (OLD, OLD + lines("a"))}, {"f": (OLD, OLD + lines("a"))}, OTHER),
+    "the same, one line": ({"f": (OLD, OLD + lines("a"))}, {"f": (OLD, OLD + lines("a"))}, SAME),
     "the same on other ground": (
         {"f": (OLD, OLD + "one = 1\n")}, {"f": (MANY + OLD, MANY + OLD + "one = 1\n")},
-        OTHER),
+        SAME),
+    "the same, three short lines": (
+        {"f": (OLD, OLD + "a=1\nb=2\nc=3\n")}, {"f": (OLD, OLD + "a=1\nb=2\nc=3\n")}, OTHER),
+    "the same, two short lines": (
+        {"f": (OLD, OLD + "a=1\nb=2\n")}, {"f": (OLD, OLD + "a=1\nb=2\n")}, SAME),
+    "the same long line in the place of a long line": (
+        {"f": (OLD, lines("a", *range(1, 10)))}, {"f": (OLD, lines("a", *range(1, 10)))}, SAME),
     "a brace that was there before": (
-        {"f": (OLD + "}\n", OLD + "}\none = 1\n")}, {"f": (OLD, OLD + "}\none = 1\n")}, OTHER),
+        {"f": (OLD + "}\n", OLD + "}\none = 1\n")}, {"f": (OLD, OLD + "}\none = 1\n")}, SAME),
     "one line of ten, and nothing else": (TEN, {"f": (OLD, OLD + lines("a"))}, RETAKEN),
     "one line of ten, and another": (TEN, {"f": (OLD, OLD + lines("a", "z"))}, REPLAYED),
     "two lines of ten, and nothing else": (TEN, {"f": (OLD, OLD + lines(*"ab"))}, OTHER),
@@ -91,7 +97,7 @@ CASES: dict[str, tuple[Texts, Texts, str | None]] = {
     "two lines in a hundred": (
         {"f": (OLD, OLD + lines(*"ab") + MANY)}, {"f": (OLD, lines(*"ab", *range(30)))}, REPLAYED),
     "the removed line, and nothing else": (
-        {"f": (OLD, lines(*range(1, 10)))}, {"f": (OLD, lines(*range(1, 10)))}, OTHER),
+        {"f": (OLD, lines(*range(1, 10)))}, {"f": (OLD, lines(*range(1, 10)))}, SAME),
     "one of the removed lines": (
         {"f": (OLD, lines(*range(5, 10)))}, {"f": (OLD, lines(*range(1, 10)))}, RETAKEN),
     "the same lines replaced by others": (
@@ -99,25 +105,25 @@ CASES: dict[str, tuple[Texts, Texts, str | None]] = {
         None),
     "the same lines replaced, one by the same": (
         {"f": (OLD, lines(*"abc", *range(3, 10)))}, {"f": (OLD, lines(*"ayz", *range(3, 10)))},
-        OTHER),
-    "the deletion": ({"f": (OLD, None)}, {"f": (OLD, None)}, OTHER),
+        SAME),
+    "the deletion": ({"f": (OLD, None)}, {"f": (OLD, None)}, SAME),
     "the deletion, and other work": ({"f": (OLD, None)}, {"f": (OLD, None), "g": (None, MANY)},
      RETAKEN),
     "a deletion of another file": ({"f": (OLD, None)}, {"f": (MANY, None)}, None),
     "a part of the deletion": ({"f": (OLD, None)}, {"f": (OLD, lines(*range(5)))}, OTHER),
     "the deletion of a changed file": (TEN, {"f": (OLD + lines(*"abcdefghij"), None)}, None),
-    "an empty file": ({"f": (None, "")}, {"f": (None, "")}, OTHER),
+    "an empty file": ({"f": (None, "")}, {"f": (None, "")}, SAME),
     "the same binary content": ({"f": (None, "\0a")}, {"f": (None, "\0a"), "g": (None, lines("z"))},
      OTHER),
     "another binary content": ({"f": (None, "\0a")}, {"f": (None, "\0b")}, None),
-    "white space alone": ({"f": ("a = 1\n", "a  =  1\n")}, {"f": ("a = 1\n", "a  =  1\n")}, OTHER),
+    "white space alone": ({"f": ("a = 1\n", "a  =  1\n")}, {"f": ("a = 1\n", "a  =  1\n")}, SAME),
     "other white space": (
-        {"f": (OLD, OLD + " \tone = 1\n")}, {"f": (OLD, OLD + "one = 1\n")}, OTHER),
+        {"f": (OLD, OLD + " \tone = 1\n")}, {"f": (OLD, OLD + "one = 1\n")}, SAME),
     "a repeated line at the same place": (
-        {"f": (lines(*"abc"), lines(*"abac"))}, {"f": (lines(*"abc"), lines(*"abac"))}, OTHER),
+        {"f": (lines(*"abc"), lines(*"abac"))}, {"f": (lines(*"abc"), lines(*"abac"))}, SAME),
     "a repeated line at another place": (
         {"f": (lines(*"abc"), lines(*"abac"))}, {"f": (lines(*"abc"), lines(*"abca"))}, None),
-    "the move": ({"f": (OLD, None), "g": (None, OLD)}, {"f": (OLD, None), "g": (None, OLD)}, OTHER),
+    "the move": ({"f": (OLD, None), "g": (None, OLD)}, {"f": (OLD, None), "g": (None, OLD)}, SAME),
     "the move back": ({"f": (OLD, None), "g": (None, OLD)}, {"g": (OLD, None), "f": (None, OLD)},
      None),
     "a move of the new file": ({"f": (None, OLD)}, {"g": (OLD, None), "f": (None, OLD)}, None),
