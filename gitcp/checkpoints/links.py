@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 LINK_KEY = commit_message.KEY
 REMOVED = f"{LINK_KEY}-Removed"
 BY_HAND = "Linked-By-Hand"
-# With this line a note says that those lines of its commit that nothing records may be a session's.
-UNKNOWN = b"Gitcp-Unknown: a session of another repository wrote in it"
+# With such a line a note says that lines of its commit that nothing records may be a session's.
+_UNKNOWN_KEY = b"Gitcp-Unknown: "
+UNKNOWN = _UNKNOWN_KEY + b"a session of another repository wrote in it"
+IN_DOUBT = _UNKNOWN_KEY + b"what a command left running may have written in it"
 
 
 def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
@@ -86,14 +88,15 @@ def list_by_hand(note: bytes) -> set[str]:
     return {checkpoint_id for key, checkpoint_id, _ in _parse_lines(note) if key == BY_HAND}
 
 
-def add_unknown(note: bytes) -> bytes:
-    """The note with the line UNKNOWN."""
-    return note if has_unknown(note) else _append_line(note, UNKNOWN.decode())
+def add_unknown(note: bytes, line: bytes = UNKNOWN) -> bytes:
+    """The note with this line, UNKNOWN or IN_DOUBT, unless it has one of them."""
+    return note if has_unknown(note) else _append_line(note, line.decode())
 
 
 def has_unknown(note: bytes) -> bool:
-    """Whether a note has the line UNKNOWN."""
-    return UNKNOWN in note.splitlines()
+    """Whether a note has a line like UNKNOWN."""
+    lines = note.splitlines()
+    return any(line.startswith(_UNKNOWN_KEY) for line in lines)
 
 
 def remove_link(note: bytes, checkpoint_id: str, reason: str) -> bytes:

@@ -75,6 +75,10 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     telling = event["session_id"] if event.get("notification") else ""
     look.take(head, dirty, telling=telling)
     looks.begin_turn(repo, state, look.at)
+    if state.get("visits"):
+        from gitcp.record.journal import elsewhere
+
+        elsewhere.begin_turn(repo, state)
     if event.get("notification") and state.get("turn_id"):
         turn.continue_turn(repo, state, event)
     else:

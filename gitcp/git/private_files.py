@@ -104,7 +104,7 @@ KINDS = (
             WORKTREE,
             "visited",
             "flag hook",
-            "a session of another repository wrote, not committed",
+            "a session wrote, or may have, it is not known which; not committed",
         ),
         File(
             "record",

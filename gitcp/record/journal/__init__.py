@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 NAME = "journal"
 INTENT = "rewind", "intent"  # the file of a step that is under way, or was killed
-VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
+VISITED = "visited"  # the marker of a worktree with open edits of which credit.is_strange() holds
 _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = BRANCHES, HIDDEN
 MANY = 2000  # edits of one look that are still written as a line each
@@ -290,6 +290,12 @@ class Journal:
 
             edits = many_edits.pack_many_edits(self.repo.objects, edits)
         self.append(edits)
+        if any(map(credit.is_strange, edits)):
+            self._mark_strange()
+
+    def _mark_strange(self) -> None:
+        """Have the next commit ask whose its lines are, also if no session is open."""
+        files.touch_private(self.repo, self.repo.join_own(VISITED))
 
     def note_held(self, commit: str | None) -> None:
         """Add the line that a session's ref holds the journal up to here, and note what the file
@@ -404,6 +410,9 @@ class JournalCopy(Journal):
     def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
         """Add lines to the copy."""
         self.lines = [*self.lines, *lines]
+
+    def _mark_strange(self) -> None:
+        """Nothing: the edits are in the copy alone."""
 
 
 def copy_journal(repo: Repo) -> JournalCopy:

@@ -422,7 +422,9 @@ def is_contested(lines: list[JournalLine], path: str, who: Writer) -> bool:
             return True
     naming = (line for line in lines if "close" in line or path in line.get("looked", ()))
     return any(
-        call["end"] is None and get_call_key(call, "open") != (who[0], who[2])
+        call["end"] is None
+        and call.get("kind") != ELSEWHERE
+        and get_call_key(call, "open") != (who[0], who[2])
         for call in list_calls(naming)
     )
 
@@ -436,7 +438,20 @@ def list_edits_since_look(lines: list[JournalLine]) -> list[JournalLine]:
 # The kinds of windows, and how a change came to its author.
 TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
 SHELL, WAITING, CUT = "shell", "waiting", "cut"
+ELSEWHERE = "elsewhere"  # of a call that worked in other worktrees than that of the journal
 BETWEEN, RESTORED, HOOK, STRANGER = "between", "restored", "hook", "stranger"
+
+
+def is_in_doubt(edit: JournalLine) -> bool:
+    """Whether a call may have made an edit to what stands at a path, but nothing shows that it
+    did."""
+    is_unknown = edit.get("how") == BETWEEN and get_author(edit) == UNKNOWN
+    return is_unknown and edit["after"] is not None
+
+
+def is_strange(edit: JournalLine) -> bool:
+    """Whether a session wrote what stands at a path, or may have, and it is not known which."""
+    return edit.get("how") == STRANGER or is_in_doubt(edit)
 
 
 def map_recorded_files(

@@ -535,7 +535,9 @@ def settle_commit(
         line["at"] = read_clock(repo)
         is_settled = _build_settled_check(repo.objects, changes, find_present, find_committed)
         open_edits = credit.list_open_edits(held.lines)
-        _note_strangers(repo, commit, changes, open_edits)
+        # In a commit that is linked, lines without an author are unknown anyway.
+        are_doubts_noted = not recorded and not sessions
+        _note_unknown(repo, commit, changes, open_edits, are_doubts_noted)
         for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
             work = collect_work(held.lines, session_id)
@@ -551,21 +553,28 @@ def settle_commit(
 
 
 def _list_strange(edits: Iterable[JournalLine]) -> set[str]:
-    """The paths of edits by sessions of other repositories."""
-    return {edit["path"] for edit in edits if edit.get("how") == credit.STRANGER}
+    """The paths of edits by sessions of other repositories, and of those that are in doubt."""
+    return {edit["path"] for edit in edits if credit.is_strange(edit)}
 
 
-def _note_strangers(
+def _note_unknown(
     repo: Repo,
     commit: Commit,
     changes: Changes,
     open_edits: Iterable[JournalLine],
+    are_doubts_noted: bool,
 ) -> None:
-    """Note on a commit with these changes that a session of another repository wrote there."""
-    if not _list_strange(open_edits).isdisjoint(changes):
-        from gitcp.checkpoints import links, notes
+    """Note on a commit with these changes that a session of another repository wrote there, or
+    may have."""
+    strange = [edit for edit in open_edits if credit.is_strange(edit) and edit["path"] in changes]
+    doubts = [edit for edit in strange if credit.is_in_doubt(edit)]
+    if len(doubts) == len(strange) and not (doubts and are_doubts_noted):
+        return
 
-        notes.edit_note(repo, commit["oid"], lambda note: links.add_unknown(note or b""))
+    from gitcp.checkpoints import links, notes
+
+    line = links.IN_DOUBT if len(doubts) == len(strange) else links.UNKNOWN
+    notes.edit_note(repo, commit["oid"], lambda note: links.add_unknown(note or b"", line))
 
 
 def unlink_unfounded(

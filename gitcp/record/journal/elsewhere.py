@@ -17,6 +17,7 @@ from gitcp.record.journal import Journal, LastSeen, credit, held_lines, read_clo
 from gitcp.record.journal.edits import Work, collect_work, list_open_paths_in
 from gitcp.record.looks import credit_cases, windows
 from gitcp.record.match import holding
+from gitcp.record.snapshot import scan
 from gitcp.text import shapes
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import JournalLine, Recorded, State, Version, Writer
 
     Act = Callable[[Journal, State, JournalLine, list[str], int], None]
+    ShellAct = Callable[[Journal, int], None]
 
 # A look at the files that a command may discard, where a full look costs too much.
 _MANY = 20  # paths that are reported one by one
@@ -149,9 +151,8 @@ def _look(other: Repo, paths: Collection[str]) -> None:
             other.join_own(journal.VISITED),
             credit.list_open_edits(held.lines),
         )
-        if any(edit.get("how") == credit.STRANGER for edit in open_edits):
-            files.touch_private(other, marker)
-        elif os.path.lexists(marker):
+        is_strange = any(map(credit.is_strange, open_edits))
+        if not is_strange and os.path.lexists(marker):
             files.remove_private(other, marker)
 
 
@@ -344,12 +345,21 @@ def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
 
 def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:
     """Another worktree of the repository by git's name of it; None if it is gone."""
+    root = find_root(repo, worktree_id)
+    if not root or not os.path.lexists(os.path.join(root, ".git")):
+        return None
+    git_dir = journal.get_git_dir(repo, worktree_id)
+    return Repo(root, git_dir, repo.common, repo.algo, repo.git)
+
+
+def find_root(repo: Repo, worktree_id: str) -> str:
+    """The root that git has of a worktree, by git's name of it; '' for none."""
     git_dir = journal.get_git_dir(repo, worktree_id)
     link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()
-    top, file = os.path.split(link if worktree_id else repo.common)
-    if file != ".git" or not os.path.lexists(os.path.join(top, file)):
-        return None
-    return Repo(top, git_dir, repo.common, repo.algo, repo.git)
+    # With worktree.useRelativePaths it is relative.
+    path = os.path.normpath(os.path.join(git_dir, link)) if worktree_id else repo.common
+    root, file = os.path.split(path)
+    return root if file == ".git" else ""
 
 
 # A session that works in other worktrees than its home: its calls and turns there, and `visits` of
@@ -371,28 +381,80 @@ def take_call(
     return before != state.get("visits", [])
 
 
+def take_shell_call(state: State, others: Iterable[Repo], act: ShellAct) -> bool:
+    """Record a shell call's start or end in the journals of other worktrees; return whether the
+    state's `visits` changed.  act: records it in a journal, at a time by its clock."""
+    before = list(state.get("visits", ()))
+    for other in others:
+        try:
+            with Journal(other) as held:
+                act(held, read_clock(other))
+        except (Error, OSError) as e:
+            git.append_trace("journal", f"{other.worktree}: {e}")  # it is being removed
+            continue
+        _note_visit(state, other)
+    return before != state.get("visits", [])
+
+
 def _note_visit(state: State, other: Repo) -> None:
     state["visits"] = list(dict.fromkeys((*state.get("visits", ()), other.worktree_id)))
 
 
-def end_turn(repo: Repo, state: State, subject: str) -> None:
-    """End a turn in other worktrees: look at the paths that its transcript names there, and let
-    the session's ref hold the contents."""
+def begin_turn(repo: Repo, state: State) -> None:
+    """Close the calls of the last turn in other worktrees that no event closed."""
+    for other in _list_visited(repo, state):
+        with Journal(other) as held:
+            looks.close_calls(held, state, read_clock(other))
+
+
+def end_turn(repo: Repo, state: State, subject: str, tasks: Collection[str]) -> None:
+    """End a turn in other worktrees: look at the paths that its transcript names there, and at all
+    where its calls have not been looked at since; close its calls, and let the session's ref hold
+    the contents.  tasks: as for looks.end_turn()."""
     written = [] if state.get("tool_events") else _list_written_paths(repo, state)
     groups = journal.group_by_worktree(repo, written)
-    visited = (find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ()))
-    for root in dict.fromkeys([*groups, *(other.worktree for other in visited if other)]):
+    visited = [other.worktree for other in _list_visited(repo, state)]
+    for root in dict.fromkeys([*groups, *visited]):
         try:
-            _end_turn_in(Repo.find(root), state, subject, groups.get(root, []))
+            other = Repo.find(root)
+            _look_at_calls(other, state)
+            _end_turn_in(other, state, subject, groups.get(root, []), tasks)
         except (Error, OSError):
             continue  # the worktree is gone
     forget_visits(repo, state)
 
 
-def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
+def _list_visited(repo: Repo, state: State) -> list[Repo]:
+    """The worktrees of a state's `visits` that are there."""
+    found = (find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ()))
+    return [other for other in found if other and other.worktree_id != repo.worktree_id]
+
+
+def _look_at_calls(other: Repo, state: State) -> None:
+    """Look at another worktree if a call of the turn worked there without a look at its end."""
+    is_due = False
+    turn = state["session_id"], state.get("turn_id", "")
+    for line in journal.read_journal(other):
+        if "look" in line:
+            is_due = False
+        elif "open" in line and line.get("kind") == credit.SHELL:
+            is_due = is_due or (line["session"], line.get("turn")) == turn
+    if not is_due:
+        return
+    look = looks.look_at_worktree(other)
+    head = look.scan.head or "0" * len(other.empty_tree)
+    dirty = scan.resolve_changes(other.objects, look.scan, write=False)
+    look.take(head, dirty, telling=state["session_id"])
+
+
+def _end_turn_in(
+    other: Repo, state: State, subject: str, paths: list[str], tasks: Collection[str]
+) -> None:
     with Journal(other) as held:
+        at = read_clock(other)
         held.guests = [{**session.build_marker(state), "phase": "active"}]
-        looks.record_paths(held, session.resolve_paths(other, paths), read_clock(other))
+        looks.record_paths(held, session.resolve_paths(other, paths), at)
+        looks.close_calls(held, state, at, {*tasks})
         journal.hold_edits(other, held, state["session_id"], subject)
     _note_visit(state, other)
 
@@ -404,7 +466,17 @@ def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
 
 
 def forget_visits(repo: Repo, state: State) -> None:
-    """Remove from a state's `visits` the worktrees without open edits of its session."""
+    """Remove from a state's `visits` the worktrees without open edits and calls of its session."""
     session_id, visits = state["session_id"], state.pop("visits", [])
-    if remaining := [x for x in visits if read_work(repo, x, session_id).list_paths()]:
+    if remaining := [x for x in visits if _is_at_work(repo, x, session_id)]:
         state["visits"] = remaining
+
+
+def _is_at_work(repo: Repo, worktree_id: str, session_id: str) -> bool:
+    """Whether a session has an open edit, or an open call, in a worktree."""
+    if read_work(repo, worktree_id, session_id).list_paths():
+        return True
+    git_dir = journal.get_git_dir(repo, worktree_id)
+    lines = journal.read_journal(repo, git_dir) if os.path.isdir(git_dir) else []
+    calls = credit.list_calls(lines)
+    return any(call["session"] == session_id and call["end"] is None for call in calls)

@@ -93,7 +93,7 @@ def look_at_worktree(repo: Repo) -> Look:
 def begin_turn(repo: Repo, state: State, at: int) -> None:
     """Close the calls of the last turn that no event closed."""
     with Journal(repo) as journal:
-        _close_calls(journal, state, at)
+        close_calls(journal, state, at)
         _note_late(journal, state)
 
 
@@ -107,14 +107,14 @@ def end_turn(
     """Close a turn's calls, except the tasks that its client reports as running, and let the
     session's ref hold the turn's contents."""
     with Journal(repo) as journal:
-        _close_calls(journal, state, at, set(tasks))
+        close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
         session.note_unstored(state, journal.lines)
         hold_edits(repo, journal, state["session_id"], subject)
         journal.drop_repeated()
 
 
-def _close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
+def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
     """Close the session's calls that no event closed, at its prompt (tasks: None) or its Stop.
 
     tasks: the tasks that its client reports as running.  A call that runs on stays open past the

@@ -17,6 +17,7 @@ from gitcp.record.journal import (
     find_root_above,
     group_by_worktree,
     read_clock,
+    read_journal,
     read_last_seen,
 )
 from gitcp.record.snapshot import Filters, Worktree
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
+    from gitcp.record.looks.call_places import CallPlaces
     from gitcp.text.record_types import JournalLine, State, Version, Writer
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
@@ -53,8 +55,14 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         paths = [path for path in paths if not any(path in group for group in visited.values())]
         # store.turn.visits goes on with those that are in another repository.
         event["elsewhere"] = [path for path in paths if find_root_above(path)]
-    if call["kind"] == "shell" and (named := list_other_roots(repo.worktree, event)):
-        event["elsewhere"] = named
+    places: CallPlaces | None = None
+    if call["kind"] == "shell":
+        if named := list_other_roots(repo.worktree, event):
+            event["elsewhere"] = named
+        if os.path.isdir(os.path.join(repo.common, "worktrees")):
+            places = _find_places(repo, state, event)
+    is_here = places is None or places.is_here
+    is_looked_at = places is None or repo.worktree in places.looked_at
     tool_paths = session.resolve_paths(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = read_clock(repo), state["session_id"]
@@ -62,10 +70,51 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         if call["kind"] == "write" and tool_paths:
             act(journal, state, call, tool_paths, at)
         elif call["kind"] != "write" and starts:
-            _open_call(journal, state, event, tool_paths, at)
+            kind = call["kind"] if is_here else credit.ELSEWHERE
+            _open_call(journal, state, event, kind, tool_paths, at, is_looked_at)
         elif call["kind"] != "write":
-            _close_call(journal, state, event, tool_paths, at)
+            _reopen_call(journal, state, event, is_here)
+            _close_call(journal, state, event, tool_paths, at, is_looked_at)
+    if places and places.others:
+        changed = _take_call_in_others(repo, state, event, places) or changed
     return changed
+
+
+def _find_places(repo: Repo, state: State, event: dict[str, Any]) -> CallPlaces:
+    """The worktrees of a shell call that begins, or has ended."""
+    begun: int | None = None
+    if event["event"] == "tool-end":
+        call_id = str(event["tool"].get("id", ""))
+        opening = credit.find_opening(read_journal(repo), state["session_id"], call_id)
+        begun = int(opening["at"]) if opening else None
+
+    from gitcp.record.looks import call_places
+
+    return call_places.find_places(repo, event, begun)
+
+
+def _take_call_in_others(
+    repo: Repo, state: State, event: dict[str, Any], places: CallPlaces
+) -> bool:
+    """Record the start or end of a shell call in the journals of other worktrees; return whether
+    the state's `visits` changed."""
+    from gitcp.record.journal import elsewhere
+
+    session_id, call_id = state["session_id"], str(event["tool"].get("id", ""))
+    opening = credit.find_opening(read_journal(repo), session_id, call_id)
+
+    def act(journal: Journal, at: int) -> None:
+        is_looked_at = journal.repo.worktree in places.looked_at
+        journal.telling = session_id
+        if event["event"] == "tool-start":
+            _open_call(journal, state, event, credit.SHELL, [], at, is_looked_at)
+            return
+        if opening and not credit.find_opening(journal.lines, session_id, call_id):
+            # It was made during the call, or the output alone names it.
+            journal.append([{**opening, "kind": credit.SHELL}])
+        _close_call(journal, state, event, [], at, is_looked_at)
+
+    return elsewhere.take_shell_call(state, places.others, act)
 
 
 def _is_at_home(repo: Repo, path: str) -> bool:
@@ -79,8 +128,8 @@ def _is_at_home(repo: Repo, path: str) -> bool:
 
 
 def list_other_roots(worktree: str, event: dict[str, Any]) -> list[str]:
-    """The `.git` of registered repositories, in the worktree or beside it, in which a command runs
-    or whose paths it names."""
+    """The `.git` of other registered repositories, in the worktree or beside it, in which a command
+    runs or whose paths it names.  A linked worktree is where its main one is."""
     from gitcp.record.looks import credit_cases
 
     folder = os.path.realpath(event.get("cwd") or worktree)
@@ -88,30 +137,52 @@ def list_other_roots(worktree: str, event: dict[str, Any]) -> list[str]:
     paths = dict.fromkeys(os.path.join(folder, word) for word in (".", *words))
     named = (os.path.join(path, ".git") if os.path.isdir(path) else path for path in paths)
     roots = dict.fromkeys(find_root_above(path) for path in named)
-    inside, beside = worktree + os.sep, os.path.dirname(worktree)
-    others = [
-        root
-        for root in roots
-        if root.startswith(inside) or (os.path.dirname(root) == beside and root != worktree)
-    ]
+    others = [root for root in roots if root not in ("", worktree)]
     if others:
         from gitcp.record import registered
 
-        others = [root for root in others if registered.is_registered(root)]
+        home = _find_main(worktree)
+        near = [root for root in others if _is_near(root, worktree) or _is_near(root, home)]
+        others = [root for root in near if registered.is_registered(root)]
     return [os.path.join(root, ".git") for root in others]
+
+
+def _is_near(root: str, worktree: str) -> bool:
+    """Whether the main worktree of a root is inside another worktree or beside it, and is not that
+    one."""
+    main = _find_main(root)
+    is_inside = main.startswith(worktree + os.sep)
+    return main != worktree and (is_inside or os.path.dirname(main) == os.path.dirname(worktree))
+
+
+def _find_main(root: str) -> str:
+    """The main worktree of the repository that a worktree belongs to; the root itself if it is no
+    linked worktree."""
+    if not os.path.isfile(os.path.join(root, ".git")):
+        return root
+
+    from gitcp.record import registered
+
+    git_dir = registered.find_git_dir(root)
+    above, name = os.path.split(registered.find_common_dir(git_dir))
+    return above if name == ".git" else root
 
 
 def _open_call(
     journal: Journal,
     state: State,
     event: dict[str, Any],
+    kind: str,
     paths: list[str],
     at: int,
+    is_looked_at: bool,
 ) -> None:
+    """Open a call's window.  kind: that of its tool, or ELSEWHERE.  is_looked_at: whether the whole
+    worktree is looked at."""
     call = event["tool"]
-    seen, unseen = _look_for_changes(journal, event, at)
+    seen, unseen = _look_for_changes(journal, state, event, at, is_looked_at)
     words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
-    line = {**credit.build_opening(state, call, call["kind"], at), "names": words}
+    line = {**credit.build_opening(state, call, kind, at), "names": words}
     line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
     if "stash" in words:
         line["stashes"] = refs.list_stashes(journal.repo)
@@ -126,9 +197,10 @@ def _close_call(
     event: dict[str, Any],
     paths: list[str],
     at: int,
+    is_looked_at: bool,
 ) -> None:
+    """Close a call's window; arguments as for _open_call()."""
     call = event["tool"]
-    _reopen_call(journal, state, event)
     if "stash" in str(call.get("command") or ""):
         _note_stashes(journal, state, call)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
@@ -154,9 +226,10 @@ def _close_call(
 
             partly = edits.unlink_unfounded(journal.repo, session_id, before, journal.lines)
             if partly:
-                event["unfounded"] = partly  # the caller takes the lines back
+                # the caller takes the lines back
+                event["unfounded"] = {**event.get("unfounded", {}), **partly}
     journal.closing = str(call.get("id", ""))
-    _look_for_changes(journal, event, at)
+    _look_for_changes(journal, state, event, at, is_looked_at)
 
 
 def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
@@ -190,7 +263,7 @@ def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
 
 
 def _look_for_changes(
-    journal: Journal, event: dict[str, Any], at: int
+    journal: Journal, state: State, event: dict[str, Any], at: int, is_looked_at: bool
 ) -> tuple[list[str], list[str]]:
     """Look at the whole worktree; if that costs too much, at what a command may discard.
 
@@ -201,7 +274,10 @@ def _look_for_changes(
 
     from gitcp.record import looks
 
-    if looks.scan_if_cheap(journal, at) or not command:
+    is_elsewhere = not session.is_home(journal.repo, state)
+    if is_looked_at and looks.scan_if_cheap(journal, at, first=is_elsewhere):
+        return [], []
+    if not command:
         return [], []
 
     from gitcp.record.journal import elsewhere
@@ -209,18 +285,21 @@ def _look_for_changes(
     return elsewhere.look_at_losses(journal, command, event.get("cwd") or "", at)
 
 
-def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
-    """Open a call whose start was not reported: it began after its session's last event."""
+def _reopen_call(journal: Journal, state: State, event: dict[str, Any], is_here: bool) -> None:
+    """Open a call whose start was not reported: it began after its session's last event.  Open one
+    here that began elsewhere, if its end shows that it worked here, too."""
     session_id, tool = state["session_id"], event["tool"]
     baseline = session.read_baseline(journal.repo, session_id)
-    if baseline is None or credit.find_opening(journal.lines, session_id, tool.get("id", "")):
+    opening = credit.find_opening(journal.lines, session_id, tool.get("id", ""))
+    if opening and opening.get("kind") == credit.ELSEWHERE and is_here:
+        journal.append([{**opening, "kind": tool["kind"]}])
+    if baseline is None or opening:
         return
     earlier = (int(line["at"]) for line in journal.lines if line.get("session") == session_id)
     times = [int(baseline.get("at") or baseline["time_ns"]), *earlier]
     words = _list_words(journal.repo, event, tool.get("command") or "")
-    journal.append(
-        [{**credit.build_opening(state, tool, tool["kind"], max(times)), "names": words}]
-    )
+    kind = tool["kind"] if is_here else credit.ELSEWHERE
+    journal.append([{**credit.build_opening(state, tool, kind, max(times)), "names": words}])
 
 
 def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool:

@@ -37,7 +37,9 @@ def list_windows(journal: Journal) -> list[Window]:
     sessions = {m["session_id"]: m for m in concerned if session.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
-    windows = _list_call_windows(repo, calls, sessions, journal.telling, journal.committers)
+    callers = {m["session_id"]: m for m in concerned if m["session_id"] in calling} | sessions
+    own_calls = [call for call in calls if call.get("kind") != credit.ELSEWHERE]
+    windows = _list_call_windows(repo, own_calls, callers, journal.telling, journal.committers)
     for window in windows:
         window["closing"] = window["who"][2] == journal.closing
     for marker in sessions.values():
@@ -66,10 +68,16 @@ def _list_call_windows(
 ) -> list[Window]:
     """The windows of the calls that are not file tools'.  telling, committers: as Journal has
     them."""
-    windows = []
+    windows: list[Window] = []
     for call in (call for call in calls if call.get("kind") != "write"):
         marker = sessions.get(call["session"])
         ended, cut = _find_end(repo, call, marker)
+        if cut and ended is not None and _outlives_its_agent(repo, call):
+            # What the person makes beside it is as that beside a server (doc/credit.md).
+            beside = _build_window(call, None)
+            beside["left"] = ended
+            windows.append(beside)
+            continue
         waits = ended is None and committers is not None and call["session"] not in committers
         waits = waits and _is_waiting(repo, call, marker)
         if waits and marker and find_client(marker["agent_type"]).SESSION_ENV:
@@ -114,12 +122,16 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
     if call["goes_on"]:
         return None, False
     agent = marker.get("agent_process") if marker else None
-
-    from gitcp.record.session import process
-
-    if not session.is_gone(agent) or process.has_working_process(repo.worktree, call["session"]):
+    if not session.is_gone(agent):
         return None, False
     return max(int(call["at"]), transcript_facts.find_last_time(tail) or 0), True
+
+
+def _outlives_its_agent(repo: Repo, call: JournalLine) -> bool:
+    """Whether a process of a call is seen, whose agent is gone."""
+    from gitcp.record.session import process
+
+    return process.has_working_process(repo.worktree, call["session"])
 
 
 def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:

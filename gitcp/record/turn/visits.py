@@ -83,12 +83,23 @@ def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) 
     """The call's end where it began; where it did not, what has changed is nobody's."""
     session_id, call_id = event["session_id"], event["tool"].get("id", "")
     found = {repo.common: (repo, paths) for repo, paths in _find_others(event, home)}
-    for repo, _ in _list_visited(session_id, home):
-        if credit.find_opening(journal.read_journal(repo), session_id, call_id):
+    for repo, state in _list_visited(session_id, home):
+        if _has_begun(repo, state, call_id):
             made = _make_event(event, found.pop(repo.common, (repo, []))[1])
             yield repo, {**made, "prompt": read_prompt()}
     for repo, paths in found.values():
         elsewhere.look_as_stranger(repo, paths)
+
+
+def _has_begun(repo: Repo, state: State, call_id: str) -> bool:
+    """Whether a journal of a repository has the start of a session's call: that of the session's
+    worktree, or of another one in which it is."""
+    session_id = state["session_id"]
+    worktrees = [repo.worktree_id, *elsewhere.list_worktrees(repo, state)]
+    for git_dir in (journal.get_git_dir(repo, name) for name in worktrees):
+        if credit.find_opening(journal.read_journal(repo, git_dir), session_id, call_id):
+            return True
+    return False
 
 
 def take_prompt(repo: Repo, state: State, event: Record) -> bool:
@@ -98,11 +109,19 @@ def take_prompt(repo: Repo, state: State, event: Record) -> bool:
     turn = state["turns"].get(writer[1])
     if not turn or turn.get("prompt") or not event.get("prompt"):
         return False
-    edits = credit.list_edits(journal.read_journal(repo))
-    if not any(credit.get_author(edit)[:2] == writer for edit in edits):
+    if not _has_written(repo, state, writer):
         return False
     store_turn.take_prompt(repo, state, event["prompt"])
     return True
+
+
+def _has_written(repo: Repo, state: State, writer: tuple[str, str]) -> bool:
+    """Whether a turn has an edit in a worktree of a repository.  writer: its session and itself."""
+    for name in (repo.worktree_id, *elsewhere.list_worktrees(repo, state)):
+        edits = credit.list_edits(journal.read_journal(repo, journal.get_git_dir(repo, name)))
+        if any(credit.get_author(edit)[:2] == writer for edit in edits):
+            return True
+    return False
 
 
 def _make_event(event: Record, paths: Iterable[str] = ()) -> Record:

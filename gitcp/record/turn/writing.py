@@ -77,13 +77,13 @@ class Turn:
         state["over_limit"] = stream_rules.find_limit_settings(self.look.scan.omitted)
         if not state["over_limit"]:
             del state["over_limit"]
+        tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
         if state.get("visits") or not state.get("tool_events"):
             from gitcp.record.journal import elsewhere
 
-            elsewhere.end_turn(repo, state, format_subject(state))
+            elsewhere.end_turn(repo, state, format_subject(state), tasks)
         look = self.look
         session.begin_turn(repo, state, self.head, self.entries, look.began, look.at)
-        tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
         looks.end_turn(repo, state, look.at, tasks, format_subject(state))
 
 

@@ -202,3 +202,52 @@ def test_what_the_person_writes_once_somebody_looked_is_the_persons(
     world.write("new.txt", text(1, 2, 3))
     world.commit()
     assert shares(world) == {a.sid: 2, "person": 1}
+
+
+# A client that was killed while its shell lives on.
+
+
+def kill_above_its_shell(
+    world: World, a: Agent, command: str, child: list[subprocess.Popen[bytes]]
+) -> None:
+    """Begin a call whose shell goes on when its client has ended without a word."""
+    a.prompt("generate it")
+    edit(a, "own.txt", text(9))
+    begin(a, "Bash", command=command)
+    child.append(start_sleeper(world.path, {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}))
+    world.kill(a)
+
+
+def list_authors(world: World, path: str) -> list[str]:
+    rows = map(json.loads, world.gitcp("blame", "--json", path).splitlines())
+    return [row["who"] for row in rows if row.get("who")]
+
+
+@pytest.mark.parametrize("then", ["the person commits", "another session comes"])
+def test_what_is_made_beside_a_shell_that_outlives_its_client_is_nobodys(
+    world: World, a: Agent, b: Agent, child: list[subprocess.Popen[bytes]], then: str
+) -> None:
+    world.write("old.txt", text(1))
+    world.commit()
+    kill_above_its_shell(world, a, "./generate", child)
+    world.write("mine.txt", text(2, 3))
+    world.write("old.txt", text(1, 4))
+    if then == "another session comes":
+        b.start()
+        b.turn("look round")
+    assert world.commit("mine.txt", "old.txt") == []
+    assert list_authors(world, "mine.txt") == ["unknown", "unknown"]
+    assert list_authors(world, "old.txt") == ["person", "unknown"]
+    world.commit("own.txt")
+    assert shares(world) == {a.sid: 1}
+    sound(world)
+
+
+def test_a_new_file_that_the_call_names_is_still_its_work_when_its_client_was_killed(
+    world: World, a: Agent, child: list[subprocess.Popen[bytes]]
+) -> None:
+    kill_above_its_shell(world, a, "./generate >made.txt", child)
+    world.write("made.txt", text(2, 3))
+    world.commit("made.txt")
+    assert shares(world) == {a.sid: 2}
+    sound(world)

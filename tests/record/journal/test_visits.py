@@ -388,3 +388,52 @@ def test_a_call_there_whose_end_was_not_heard_has_its_prompt_at_the_turns_end(
     other.commit()
     assert shares(other) == {a.sid: 2}
     assert "write there: plugh" in other.gitcp("why", "new.txt:1")
+
+
+@pytest.mark.parametrize("where", ["beside", "inside"])
+def test_what_a_session_writes_in_two_worktrees_of_another_repository_is_its_own_in_each(
+    world: World, other: World, a: Agent, where: str
+) -> None:
+    linked = other.path.parent / "linked" if where == "beside" else other.path / ".wt" / "linked"
+    other.git("worktree", "add", "-q", str(linked))
+    there = World(linked, world.home)
+    a.prompt("write in both")
+    run(a, f"cd {other.path} && printf 'one line of it\\n' >made.txt")
+    run(a, f"cd {linked} && printf 'one line of it\\nand another\\n' >made.txt")
+    write_there(a, linked, "tool.txt", text(1))
+    (linked / "mine.txt").write_text(text(2))
+    a.stop()
+    other.commit("made.txt")
+    there.commit()
+    assert shares(other) == {a.sid: 1}
+    assert shares(other, there.git("rev-parse", "HEAD")) == {a.sid: 3, "person": 1}
+    assert "write in both" in there.gitcp("why", "made.txt:1")
+    sound(other)
+
+
+def test_what_a_command_writes_in_a_worktree_of_another_repository_alone_is_the_sessions(
+    world: World, other: World, a: Agent
+) -> None:
+    linked = other.path / ".wt" / "linked"
+    other.git("worktree", "add", "-q", str(linked))
+    there = World(linked, world.home)
+    a.prompt("write there")
+    a.cwd = linked
+    run(a, "printf 'one line of it\\n' >made.txt")
+    other.write("mine.txt", text(2))
+    a.stop()
+    there.commit("made.txt")
+    assert shares(other, there.git("rev-parse", "HEAD")) == {a.sid: 1}
+    assert other.commit("mine.txt") == []
+
+
+def test_a_worktree_of_another_repository_that_a_command_makes_has_its_work(
+    world: World, other: World, a: Agent
+) -> None:
+    a.prompt("make a worktree for it")
+    add = f"git -C {other.path} worktree add -q -b side {other.path}/.wt/side"
+    run(a, f"{add} && cd {other.path}/.wt/side && printf 'one line of it\\n' >made.txt")
+    a.stop()
+    there = World(other.path / ".wt" / "side", world.home)
+    there.commit()
+    assert shares(other, there.git("rev-parse", "HEAD")) == {a.sid: 1}
