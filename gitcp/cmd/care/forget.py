@@ -57,19 +57,24 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
     if not (args.yes or _ask_consent()):
         return OK
     moved, counts = forgetting.forget_chosen(repo, choice)
-    if args.json:
-        more = {"remote_refs": _forget_there(repo, there)} if there else {}
-        in_git = forgetting.is_still_in_git(repo, moved)
-        return _write_counts(counts, there, done=True, in_git=in_git, **more)
-    words = _join_counts(counts)
-    print(f"forgotten: {words}" if words else "there was nothing to forget here")
     moved_there = 0
-    for place in there:
-        count = _forget_there(repo, [place])
-        moved_there += count
-        has = "does not have it any more" if count else "has nothing of it"
-        print(f"'{place.label}' {has}")
-    if forgetting.is_still_in_git(repo, moved):
+    try:
+        if not args.json:
+            words = _join_counts(counts)
+            print(f"forgotten: {words}" if words else "there was nothing to forget here")
+        for place in there:
+            count = _forget_there(repo, place)
+            moved_there += count
+            if not args.json:
+                has = "does not have it any more" if count else "has nothing of it"
+                print(f"'{place.label}' {has}")
+    finally:
+        forgetting.purge_objects(repo, moved)
+    in_git = forgetting.is_still_in_git(repo, moved)
+    if args.json:
+        more = {"remote_refs": moved_there} if there else {}
+        return _write_counts(counts, there, done=True, in_git=in_git, **more)
+    if in_git:
         print("git still has it in packs of its own: 'git gc --prune=now' removes it")
     if counts["checkpoint part"] or moved_there:
         print(_ELSEWHERE)
@@ -145,14 +150,11 @@ def _fetch_destinations(repo: Repo) -> list[Place]:
     return there
 
 
-def _forget_there(repo: Repo, there: Sequence[Place]) -> int:
-    """Delete in each place what was forgotten here; return the number of refs that moved."""
-    total = 0
-    for place in there:
-        count, left = sync.forget_there(repo, place, choose_timeout(repo))
-        if left:
-            moved = " ".join(left)
-            raise Error(f"'{place.label}' has changed meanwhile: {moved}; run this again")
-        sync.note_success(repo, place)
-        total += count
-    return total
+def _forget_there(repo: Repo, place: Place) -> int:
+    """Delete in a place what was forgotten here; return the number of refs that moved."""
+    count, left = sync.forget_there(repo, place, choose_timeout(repo))
+    if left:
+        moved = " ".join(left)
+        raise Error(f"'{place.label}' has changed meanwhile: {moved}; run this again")
+    sync.note_success(repo, place)
+    return count

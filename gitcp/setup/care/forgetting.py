@@ -79,7 +79,8 @@ _SQLITE_ENDS = ("-journal", "-wal", "-shm")
 def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, int]]:
     """Forget what is chosen; return the updates of refs, and the number of things of each kind.
 
-    Raises Error, with nothing done, if a session at work would lose something.
+    The objects stay until purge_objects() has these updates: a push that replaces a history reads
+    what it replaces.  Raises Error, with nothing done, if a session at work would lose something.
     """
     sessions = choice.list_sessions(repo)
     streams = _find_streams(repo, sessions)
@@ -90,8 +91,6 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
     with Objects(repo):
         counts["abandoned turn"] = summaries.count_chosen(repo, choice.has_turn)
         moved += summaries.forget(repo, choice.has_turn, sessions)
-    old = [update[2] for update in moved if update[2]]
-    _purge_objects(repo, [update[0] for update in moved], old)
     return moved, counts
 
 
@@ -211,12 +210,14 @@ def _is_about(line: JournalLine, sessions: Collection[str]) -> bool:
     return any((owner[0] if isinstance(owner, list) else owner) in sessions for owner in owners)
 
 
-def _purge_objects(repo: Repo, ids: Iterable[str], old: Sequence[str]) -> None:
-    """Delete unneeded objects from reflogs and gitcp's packs.  While a session is at work, whose
-    objects may have no ref yet, git prunes them later."""
+def purge_objects(repo: Repo, moved: Sequence[Update]) -> None:
+    """Delete from reflogs and gitcp's packs the objects that nothing needs after these updates.
+    While a session is at work, whose objects may have no ref yet, git prunes them later."""
+    names = [update[0] for update in moved]
+    old = [update[2] for update in moved if update[2]]
     tracking = refs.list_refs(repo, stored.TRACKING)
     refs.update_refs(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
-    pack_care.forget_logs(repo, [*ids, refs.MEMORY])
+    pack_care.forget_logs(repo, [*names, refs.MEMORY])
     sessions = (others.peek_state(repo, name) for name in others.list_state_ids(repo))
     if any(state and state.get("phase") == "active" for state in sessions):
         pack_care.unpin_tips(repo, [*old, *tracking.values()])

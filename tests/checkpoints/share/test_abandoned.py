@@ -15,6 +15,7 @@ from gitcp.checkpoints.share.summaries import join
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from tests.steps.rewind.going import done, run
+from tests.support import gits
 from tests.support.harness import Agent, World
 
 A = "11111111-0000-4000-8000-000000000001"
@@ -179,6 +180,26 @@ def test_what_is_forgotten_is_forgotten_where_it_was_sent_and_in_other_clones(
     done(world, "fetch")
     assert prompts(world) == prompts(there) == {"add four", "add five"}
     assert "add three" not in there.git("log", "-p", REF)
+
+
+@pytest.mark.parametrize("when", ["at once", "later"])
+def test_a_git_that_reads_the_history_that_it_replaces_forgets_it_there(
+    world: World, a: Agent, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    monkeypatch.setenv("PATH", gits.find_newer())
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    a.end()
+    give_up(there, there.agent(B, tools=True), "add four", "four")
+    for where, command in ((world, "push"), (there, "push"), (world, "fetch")):
+        done(where, command)
+    if when == "later":
+        done(world, "forget", A, "-y")
+    assert "does not have it any more" in done(world, "forget", A, "-y", "--remote")
+    done(there, "fetch")
+    assert prompts(world) == prompts(there) == {"add four"}
+    assert "add three" not in world.git("log", "-p", REF, cwd=bare)
 
 
 def test_a_clone_that_shares_none_forgets_them_where_they_were_sent(world: World, a: Agent) -> None:

@@ -30,7 +30,8 @@ def write_tasks(repo: Repo, sid: str) -> None:
 
 
 def forget(repo: Repo, sid: str) -> None:
-    forgetting.forget_chosen(repo, forgetting.Choice(session=sid))
+    moved, _ = forgetting.forget_chosen(repo, forgetting.Choice(session=sid))
+    forgetting.purge_objects(repo, moved)
 
 
 def fetch(repo: Repo) -> None:
