@@ -119,8 +119,36 @@ def hide_passwords(text: str) -> str:
     for part in rest:
         host = part.partition("/")[0].split()[:1]
         at = host[0].rfind("@") + 1 if host and part.startswith(host[0]) else 0
-        before += f"://{part[at:]}"
+        end = at
+        while end < len(part) and part[end] not in _AFTER_URL:
+            end += 1
+        before += f"://{drop_tokens(part[at:end])}{part[end:]}"
     return before
+
+
+_AFTER_URL = " \t\r\n'\"`<>"
+# Parameters of a URL's query that are a token or a password, with `_` for `-`.
+_SECRET = "token", "password", "passwd", "secret", "api_key", "apikey", "signature", "sig"
+
+
+def drop_tokens(url: str) -> str:
+    """A URL without the parameters of its query whose names tell of a token or a password."""
+    place, found, query = url.partition("?")
+    if not found:
+        return url
+    query, sign, fragment = query.partition("#")
+    parameters = query.split("&")
+    kept = [parameter for parameter in parameters if not _is_secret(parameter)]
+    if len(kept) == len(parameters):
+        return url
+    if kept:
+        place += "?" + "&".join(kept)
+    return place + sign + fragment
+
+
+def _is_secret(parameter: str) -> bool:
+    name = parameter.partition("=")[0].lower().replace("-", "_")
+    return name in _SECRET or name.endswith(("_token", "_secret", "_signature"))
 
 
 def format_error(error: Exception) -> str:

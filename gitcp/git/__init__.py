@@ -40,6 +40,35 @@ QUIET = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_FLUSH": "0",
 }
+# git's hooks that a git of gitcp's would run.
+_UNASKED = (
+    "reference-transaction",
+    "post-index-change",
+    "post-checkout",
+    "pre-push",
+    "pre-auto-gc",
+)
+
+
+def silence_hooks(*events: str) -> dict[str, str]:
+    """The settings by which git runs no hook of the person's at these events, be it a file or
+    configured (doc/git.md "Hooks in configuration"), and no file at any other."""
+    settings = {"core.hooksPath": os.devnull}
+    for event in (*_UNASKED, *events):
+        settings[f"hook.{event}.enabled"] = "false"
+    return settings
+
+
+def list_options(settings: Mapping[str, str]) -> list[str]:
+    """Settings as options of git, before its command."""
+    words: list[str] = []
+    for key, value in settings.items():
+        words += ("-c", f"{key}={value}")
+    return words
+
+
+# Options for a git that changes what is gitcp's: hooks are for what the person does.
+WITHOUT_HOOKS = list_options(silence_hooks())
 # Options without which git log and git blame print in the encoding of the person's commits.
 AS_UTF8 = "-c", "i18n.logOutputEncoding=UTF-8"
 # Without allow_fetch() git fetches no missing object from a promisor remote: by git since 2.44, and

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.errors import drop_tokens
+
 _SSH = ("ssh", "git+ssh", "ssh+git")  # where a user name is no secret, and part of the address
 _END_OF_HOST = "/?#"
 
@@ -24,7 +26,7 @@ def clean_url(url: str) -> str:
     user = ""
     if secret and start.lower().rpartition("::")[2] in _SSH:
         user = secret.partition(":")[0] + "@"
-    return f"{start}://{user}{host}{rest[length:]}"
+    return f"{start}://{user}{host}{drop_tokens(rest[length:])}"
 
 
 def name_place(url: str, folder: str) -> str:

@@ -8,7 +8,7 @@ import time
 
 from gitcp import git
 from gitcp.errors import Error, GitError, Moved
-from gitcp.git import ANY, decode_name, encode_name, files, fill_pipe, gitdir
+from gitcp.git import ANY, WITHOUT_HOOKS, decode_name, encode_name, files, fill_pipe, gitdir
 from gitcp.git.files import exclusive, locate_scratch
 from gitcp.git.gitdir import Unsure
 from gitcp.git.objects import Lookup, find_tree
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 # gitcp's transactions do not run the person's reference-transaction hook
 # (doc/git.md "Locks and refs").
 _WAYS = (
-    "-c core.hooksPath=/dev/null -c core.fsync=reference"
-    " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
+    *WITHOUT_HOOKS,
+    *("-c", "core.fsync=reference", "-c", "core.filesRefLockTimeout=2000"),
+    *("-c", "core.packedRefsTimeout=5000"),
 )
 
 
@@ -39,7 +40,7 @@ class _Transactions:
     ends, or one fails."""
 
     def __init__(self, repo: Repo, reason: str) -> None:
-        self._args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
+        self._args = (*_WAYS, "update-ref", "-m", reason, "-z", "--stdin")
         self.reason, self._run = reason, repo.git.start(*self._args, feed=True)
 
     def make_orders(self, orders: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ _RACES = (
     "incorrect old value",
     "reference already exists",
 )
-_OPTIONS = "-c push.followTags=false -c core.hooksPath=/dev/null"
+_OPTIONS = ("-c", "push.followTags=false", *git.WITHOUT_HOOKS)
 
 
 class Remote:
@@ -160,7 +160,7 @@ class Remote:
         env = {"GITCP_ACTIVE": "1", **git.build_remote_env()}
         if not self._has_own_ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-        argv = *_OPTIONS.split(), *self._place.options, *args
+        argv = *_OPTIONS, *self._place.options, *args
         self._repo.objects.flush()
         running = self._repo.git.start(*argv, env=env, apart=True, feed=bool(stdin))
         try:

@@ -304,8 +304,9 @@ class Ahead:
 _WHICH = "rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk --stdin"
 _LOST = "fsck --connectivity-only --no-dangling --no-reflogs --no-progress"
 _FETCH = (
-    "-c fetch.negotiationAlgorithm=noop -c core.hooksPath=/dev/null fetch -q --no-tags"
-    " --no-write-fetch-head --no-auto-maintenance --recurse-submodules=no --filter=blob:none"
+    *git.WITHOUT_HOOKS,
+    *"-c fetch.negotiationAlgorithm=noop fetch -q --no-tags --no-write-fetch-head".split(),
+    *"--no-auto-maintenance --recurse-submodules=no --filter=blob:none".split(),
 )
 
 
@@ -362,9 +363,7 @@ def fetch_missing(
         away = encode_lines([*list_missing(repo, oids), *(_list_below(repo, oids) if walk else ())])
         if away:
             env = {"GITCP_ACTIVE": "1", **git.build_remote_env()}
-            running = repo.git.start(
-                *_FETCH.split(), name, "--stdin", env=env, feed=True, apart=True
-            )
+            running = repo.git.start(*_FETCH, name, "--stdin", env=env, feed=True, apart=True)
             running.finish(away, limit=within)
     except Late:
         return False

@@ -9,7 +9,7 @@ import time
 
 from gitcp import git
 from gitcp.errors import GitError
-from gitcp.git import build_reading_env, decode_name, encode_name, files, gitdir
+from gitcp.git import WITHOUT_HOOKS, build_reading_env, decode_name, encode_name, files, gitdir
 from gitcp.text.shapes import COMMIT, EXECUTABLE, FILE, LINK
 
 TYPE_CHECKING = False
@@ -306,12 +306,13 @@ def _locate_mark(repo: Repo) -> str:
 
 STALE = 200  # paths that differ from HEAD's before the index is seeded again
 # Settings that keep git from trusting the index instead of the file.
-TRUST_NO_INDEX = (
+_SETTINGS = (
     "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
     " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
-    " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
+    " -c core.checkStat=default -c core.ignoreStat=false"
     " -c sparse.expectFilesOutsideOfPatterns=false -c core.useReplaceRefs=false"
-).split()
+)
+TRUST_NO_INDEX = (*_SETTINGS.split(), *WITHOUT_HOOKS)
 
 
 def locate_index(repo: Repo) -> str:

@@ -11,7 +11,7 @@ import os
 import time
 
 from gitcp.errors import Busy, Changed
-from gitcp.git import decode_name, files
+from gitcp.git import WITHOUT_HOOKS, decode_name, files
 from gitcp.git.objects import Lookup, edit_tree, find_file, find_tree, need_commit, read_changes
 from gitcp.git.objects.object_lists import encode_index_info, list_commits
 from gitcp.record.session import locate_auto
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Entries = Mapping[str, Entry | None]
 
 # The person's hooks run for what they do themselves, not for these index files.
-_WAYS = ("-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.useReplaceRefs=false").split()
+_WAYS = (*WITHOUT_HOOKS, *"-c core.fsmonitor=false -c core.useReplaceRefs=false".split())
 _RECENT = 20  # commits that an old index may set back
 _PATIENCE = 3.0  # seconds for another git to let go of the index
 _UNDER_WAY = {

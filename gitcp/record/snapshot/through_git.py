@@ -11,7 +11,7 @@ import stat
 from contextlib import contextmanager
 
 from gitcp.errors import GitError, Late
-from gitcp.git import decode_name, encode_name
+from gitcp.git import WITHOUT_HOOKS, decode_name, encode_name
 from gitcp.git.files import locate_scratch
 from gitcp.git.gitdir.index_file import read_names
 from gitcp.git.gitdir.plain import build_quarantine, remove_folder
@@ -32,7 +32,8 @@ _WAYS = "-c core.bigFileThreshold=1024g -c core.safecrlf=false".split()
 # Filters see these settings, so the command gets no others.
 _OWN_INDEX = (
     *_WAYS,
-    *"-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false".split(),
+    *WITHOUT_HOOKS,
+    *"-c core.splitIndex=false -c core.fsmonitor=false".split(),
 )
 
 

@@ -14,7 +14,7 @@ from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.git import decode_name, files
 from gitcp.git.files import read_bytes
 from gitcp.git.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
-from gitcp.git.objects.object_lists import list_files
+from gitcp.git.objects.object_lists import list_files, need_contents
 from gitcp.link import commits
 from gitcp.record import stream
 from gitcp.record.journal import INTENT
@@ -522,6 +522,9 @@ def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise Error(f"'{folder}' is there already and not empty")
     if point["kind"] == "committed" and not scopes:
+        need_contents(
+            repo, list_files(repo.objects, need_commit(repo.objects, point["id"])["tree"])
+        )
         repo.git.run("worktree", "add", "--detach", "--", folder, point["id"], filters=True)
         return f"worktree on commit {abbreviate(point['id'])}"
     tree = read_tree(repo, point)

@@ -23,10 +23,10 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from gitcp.errors import Error, GitError
-from gitcp.git import Git, build_person_env, decode_name, files, shell
+from gitcp.git import WITHOUT_HOOKS, Git, build_person_env, decode_name, files, shell, silence_hooks
 from gitcp.git.files import exclusive, read_file
 from gitcp.git.objects import compare_trees
-from gitcp.git.objects.object_lists import list_files
+from gitcp.git.objects.object_lists import list_files, need_contents
 from gitcp.record import session
 from gitcp.record.session import process
 from gitcp.steps import undo
@@ -36,7 +36,7 @@ from gitcp.text.shapes import COMMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
     from gitcp.git.repo import Repo
@@ -54,6 +54,12 @@ _SETTINGS = {
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
+# Nor does a hook of theirs run in one, whatever the commands do that run there.
+_NO_HOOKS = silence_hooks(
+    *("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit"),
+    *("pre-rebase", "post-merge", "post-rewrite", "applypatch-msg", "pre-applypatch"),
+    "post-applypatch",
+)
 _ASK_DIRECTORIES = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
 _REFS = ("for-each-ref", "--format=%(objectname) %(refname)")
 _SHARED = ("refs/heads", "refs/tags", "refs/remotes")
@@ -104,6 +110,7 @@ class Scratch:
         """Give the worktree the files of a tree; what a command changed in them is taken back, and
         its other files stay.  Raises Error if a content is missing."""
         changed = [p for p, _, new in compare_trees(self._repo.objects, self._tree, tree) if new]
+        need_contents(self._repo, list_files(self._repo.objects, tree))
         self._repo.objects.flush()
         self._copy.check_out(tree)
         self._tree = tree
@@ -142,11 +149,16 @@ class Scratch:
 class Copy:
     """A repository at top that reads the objects and the configuration of another one.
 
-    source, git_dir, common: git in the other repository, and its directories.  hooks: the directory
+    source, git_dir, common: git in the other repository, and its directories.  hooks: the settings
     of its hooks; by default it has none.  env: for the commands that run in it."""
 
     def __init__(
-        self, top: str, source: Git, git_dir: str, common: str, hooks: str = os.devnull
+        self,
+        top: str,
+        source: Git,
+        git_dir: str,
+        common: str,
+        hooks: Mapping[str, str] = _NO_HOOKS,
     ) -> None:
         env = {k: v for k, v in build_person_env(source.env).items() if not k.startswith("GIT_")}
         passed_on = {
@@ -161,7 +173,7 @@ class Copy:
         """Make the repository."""
         os.makedirs(self.top, exist_ok=True)
         form = decode_name(self._source.read_line("rev-parse", "--show-object-format"))
-        options = ("-c", "init.defaultRefFormat=files", "-c", f"core.hooksPath={os.devnull}")
+        options = ("-c", "init.defaultRefFormat=files", *WITHOUT_HOOKS)
         self.git.run(*options, "init", "-q", "--template=", f"--object-format={form}")
         self._write_objects()
         self._write_config()
@@ -190,15 +202,17 @@ class Copy:
         """Include the person's configuration, and set after it what it may not decide."""
         places = [os.path.join(self._common, "config")]
         places.append(os.path.join(self._git_dir, "config.worktree"))
-        settings = {**_SETTINGS, "core.hooksPath": self._hooks}
+        settings = {**_SETTINGS, **self._hooks}
         if os.path.isdir(lfs := os.path.join(self._common, "lfs")):
             settings["lfs.storage"] = lfs
         lines = [("include.path", place) for place in places if os.path.exists(place)]
         with open(self._join("config"), "a", encoding="utf-8", errors="surrogateescape") as f:
             for key, value in [*lines, *settings.items()]:
-                section, name = key.split(".")
+                section, _, name = key.rpartition(".")
+                kind, _, subsection = section.partition(".")
+                head = f'{kind} "{subsection}"' if subsection else kind
                 quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-                f.write(f'[{section}]\n\t{name} = "{quoted}"\n')
+                f.write(f'[{head}]\n\t{name} = "{quoted}"\n')
 
     def _copy_files(self) -> None:
         info = os.path.join("info", "sparse-checkout")

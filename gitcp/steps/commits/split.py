@@ -15,7 +15,15 @@ from gitcp.checkpoints import links, notes, redactor
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.stored import list_session_ids, read_checkpoint, read_session
 from gitcp.errors import Busy, Changed, Error, Moved
-from gitcp.git import build_person_env, commit_message, encode_name, files, objects, refs
+from gitcp.git import (
+    build_person_env,
+    commit_message,
+    encode_name,
+    files,
+    objects,
+    refs,
+    silence_hooks,
+)
 from gitcp.git.commit_message import KEY
 from gitcp.git.files import exclusive
 from gitcp.git.objects import compare_trees, edit_tree, find_tree, need_commit, object_lists
@@ -340,8 +348,9 @@ class Bench:
     def _prepare(self) -> None:
         repo = self._repo
         hooks = os.path.join(self._place, "hooks")
+        settings = {**silence_hooks("post-commit", "post-rewrite"), "core.hooksPath": hooks}
         self._copy = Copy(
-            os.path.join(self._place, "worktree"), repo.git, repo.git_dir, repo.common, hooks
+            os.path.join(self._place, "worktree"), repo.git, repo.git_dir, repo.common, settings
         )
         self._copy.create()
         self._git_dir = os.path.join(self._copy.top, ".git")

@@ -20,6 +20,8 @@ URL = f"http://person:{PASSWORD}@127.0.0.1:1/x.git"
         (f"cannot reach '{URL}': no", "cannot reach 'http://127.0.0.1:1/x.git': no"),
         ("https://token@host/x and ssh://a:b@c", "https://host/x and ssh://c"),
         ("http://a:b@c@host/d@e", "http://host/d@e"),
+        ("'https://host/x?a=b&token=c/': no", "'https://host/x?a=b': no"),
+        ("https://host/x?private_token=c is gone", "https://host/x is gone"),
         ("https://host: ask x@y", "https://host: ask x@y"),
         ("git@host:a/b", "git@host:a/b"),
         ("a://", "a://"),
@@ -29,16 +31,17 @@ def test_a_text_shows_urls_without_user_and_password(text: str, shown: str) -> N
     assert hide_passwords(text) == shown == str(Error(text))
 
 
+@pytest.mark.parametrize("url", [URL, f"http://127.0.0.1:1/x.git?private_token={PASSWORD}"])
 def test_no_command_no_hook_and_no_other_file_of_gitcp_has_the_password(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     world.remote("origin")
     world.agent("s-one").turn("write", {"one.py": "one\n"})
     world.commit("one.py")
     trace = tmp_path / "trace"
     monkeypatch.setenv("GITCP_TRACE", str(trace))
-    told = [run("enable", "--checkpoints", URL, cwd=world.path)]
-    told += [run("push", cwd=world.path), run("push", URL, cwd=world.path)]
+    told = [run("enable", "--checkpoints", url, cwd=world.path)]
+    told += [run("push", cwd=world.path), run("push", url, cwd=world.path)]
     told += [run("fetch", cwd=world.path), run("show", "0123456789ab", cwd=world.path)]
     told += [run("forget", "--remote", "--yes", "--all", cwd=world.path)]
     assert told[1].returncode == told[3].returncode == told[5].returncode == 128, told

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.steps.auto.hooks_and_checks import hook, sound
+from tests.support import gits
 from tests.support.harness import Agent, World
 
 # What keeps our own git quiet.
@@ -33,6 +35,19 @@ def test_a_pattern_in_a_hook_finds_what_is_staged(auto: World, a: Agent) -> None
     """With our GIT_LITERAL_PATHSPECS in force it matched nothing, and let all through."""
     hook(auto, "pre-commit", "! git diff --cached -- '*.py' | grep -q '^+.*breakpoint'")
     assert "the pre-commit hook says no" in refused(a, "bad.py", "breakpoint()\n")
+
+
+def test_a_configured_hook_says_no_as_one_in_a_file_does(
+    auto: World, a: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", gits.find_newer())
+    shutil.rmtree(auto.path / ".git" / "hooks")
+    auto.git("config", "hook.theirs.event", "pre-commit")
+    auto.git("config", "hook.theirs.command", "! grep -q breakpoint bad.py")
+    assert "the pre-commit hook says no" in refused(a, "bad.py", "breakpoint()\n")
+    head = auto.head
+    a.turn("mend it", {"bad.py": "pass\n"})
+    assert auto.head != head
 
 
 def test_hooks_see_the_environment_of_the_client_and_nothing_of_ours(auto: World, a: Agent) -> None:
