@@ -3,7 +3,6 @@ file or configured."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
