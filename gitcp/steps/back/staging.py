@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from gitcp.errors import Error, GitError
 from gitcp.git import WITHOUT_HOOKS, encode_name
-from gitcp.git.objects.object_lists import encode_index_info
+from gitcp.git.objects.object_lists import encode_index_info, need_contents
 from gitcp.git.records import encode_lines
 
 TYPE_CHECKING = False
@@ -84,7 +84,9 @@ def check_out(
     when a content is missing or cannot be written."""
     if not targets:
         return
-    info = encode_index_info({**attributes, **targets})
+    entries = {**attributes, **targets}
+    need_contents(repo, entries.items())
+    info = encode_index_info(entries)
     git = repo.git.copy_with(folder, {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": folder})
     repo.objects.flush()
     try:

@@ -26,7 +26,7 @@ from gitcp.errors import Error, GitError
 from gitcp.git import WITHOUT_HOOKS, Git, build_person_env, decode_name, files, shell, silence_hooks
 from gitcp.git.files import exclusive, read_file
 from gitcp.git.objects import compare_trees
-from gitcp.git.objects.object_lists import list_files
+from gitcp.git.objects.object_lists import list_files, need_contents
 from gitcp.record import session
 from gitcp.record.session import process
 from gitcp.steps import undo
@@ -110,6 +110,7 @@ class Scratch:
         """Give the worktree the files of a tree; what a command changed in them is taken back, and
         its other files stay.  Raises Error if a content is missing."""
         changed = [p for p, _, new in compare_trees(self._repo.objects, self._tree, tree) if new]
+        need_contents(self._repo, list_files(self._repo.objects, tree))
         self._repo.objects.flush()
         self._copy.check_out(tree)
         self._tree = tree
