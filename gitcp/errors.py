@@ -117,12 +117,16 @@ def hide_passwords(text: str) -> str:
     """A text whose URLs have no user name and no password, of which either may be a token."""
     before, *rest = text.split("://")
     for part in rest:
-        host = part.partition("/")[0].split()[:1]
-        at = host[0].rfind("@") + 1 if host and part.startswith(host[0]) else 0
-        end = at
+        host = 0
+        while host < len(part) and part[host] not in "/ \t\r\n":
+            host += 1
+        start = part.rfind("@", 0, host) + 1
+        end = start
         while end < len(part) and part[end] not in _AFTER_URL:
             end += 1
-        before += f"://{drop_tokens(part[at:end])}{part[end:]}"
+        before += "://"
+        before += drop_tokens(part[start:end])
+        before += part[end:]
     return before
 
 
@@ -139,15 +143,19 @@ def drop_tokens(url: str) -> str:
     query, sign, fragment = query.partition("#")
     parameters = query.split("&")
     kept = [parameter for parameter in parameters if not _is_secret(parameter)]
-    if len(kept) == len(parameters):
+    if kept == parameters:
         return url
     if kept:
-        place += "?" + "&".join(kept)
-    return place + sign + fragment
+        place += "?"
+        place += "&".join(kept)
+    place += sign
+    return place + fragment
 
 
 def _is_secret(parameter: str) -> bool:
-    name = parameter.partition("=")[0].lower().replace("-", "_")
+    name = parameter.partition("=")[0]
+    name = name.lower()
+    name = name.replace("-", "_")
     return name in _SECRET or name.endswith(("_token", "_secret", "_signature"))
 
 

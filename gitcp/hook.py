@@ -108,24 +108,24 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
         stdin = decode_lines(sys.stdin.buffer.read())
     repo = Repo.find_here()
-    first: Record = {"type": "event", "event": event, "args": list(args), "stdin": stdin}
     if not is_off(repo):
-        return run(repo, first)
+        return run(repo, {"type": "event", "event": event, "args": list(args), "stdin": stdin})
     if event == "pre-push":
-        return _judge_push(repo, first)
+        return _judge_push(repo, args, stdin)
     return OK
 
 
-def _judge_push(repo: Repo, event: Record) -> int:
+def _judge_push(repo: Repo, args: Sequence[str], stdin: Sequence[str]) -> int:
     """Refuse a push that sends what is private, in a repository where nothing else is done."""
     from gitcp.events import pre_push
 
-    verdict = pre_push.judge_event(repo, event)
+    verdict = pre_push.judge(repo, args, stdin)
     if verdict is None:
         return OK
+    message = verdict["message"]
     if verdict["type"] == "refuse":
-        return _refuse(repo, event, verdict["message"])
-    _send_messages(event, [verdict])
+        return _refuse(repo, verdict, message)
+    _print_message(f"{message}\n")
     return OK
 
 

@@ -15,7 +15,7 @@ from gitcp.steps import abandoned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gitcp.checkpoints.share.places import Place
     from gitcp.text.record_types import Record
@@ -32,27 +32,35 @@ _NOT_LAST = (
 @per_record
 def push_checkpoints(record: Record) -> list[Record]:
     """Send the store at a pre-push event to the places that were agreed to."""
-    return [record, *_push_event(record)] if record.get("event") == "pre-push" else [record]
+    if record.get("event") != "pre-push":
+        return [record]
+    args = record.get("args") or ()
+    lines = record.get("stdin") or ()
+    return [record, *_push(args, lines)]
 
 
-def judge_event(repo: Repo, event: Record) -> Record | None:
-    """What is said of the refs that a pre-push event names, as judge_push() has it."""
-    url = [*(event.get("args") or ()), "", ""][1]
+def judge(repo: Repo, args: Sequence[str], lines: Sequence[str]) -> Record | None:
+    """What is said of the refs that git is about to push, as judge_push() has it.
+
+    args, lines: what git gives to the hook."""
+    url = [*args, "", ""][1]
     place = places.name_url(repo, url)
-    updates = parse_updates(event.get("stdin") or ())
-    return judge_push(repo, updates, place, place in places.list_agreed(repo))
+    agreed = places.list_agreed(repo)
+    updates = parse_updates(lines)
+    return judge_push(repo, updates, place, place in agreed)
 
 
-def _push_event(event: Record) -> Iterator[Record]:
+def _push(args: Sequence[str], lines: Sequence[str]) -> Iterator[Record]:
     """Judge what git is about to push; then send the refs of the store that are not in it."""
-    repo, updates = Repo.find_here(), parse_updates(event.get("stdin") or ())
-    remote, url = [*(event.get("args") or ()), "", ""][:2]
+    repo = Repo.find_here()
+    updates = parse_updates(lines)
+    remote, url = [*args, "", ""][:2]
     settled = places.settle(repo)
     messages = [f"gitcp: {settled}"] if settled and sync.say_once(repo, settled) else []
     place = places.name_url(repo, url)
     agreed = places.list_agreed(repo)
     is_agreed = place in agreed
-    verdict = judge_event(repo, event)
+    verdict = judge(repo, args, lines)
     if verdict:
         yield verdict
     is_refused = verdict is not None and verdict["type"] == "refuse"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from functools import cache
 
 from gitcp.git import Git, decode_name
+from gitcp.record.unheard import ENABLED
 from gitcp.setup import hook_texts
 
 TYPE_CHECKING = False
@@ -95,7 +97,9 @@ def _ask_git(repo: Repo, hook: str) -> dict[str, str]:
 
 
 def set_for_person(values: Mapping[str, str]) -> None:
-    """Set keys in the person's configuration."""
+    """Set keys in the person's configuration, and since when they are there."""
+    if not _read_of_person():
+        values = {**values, ENABLED: str(int(time.time()))}
     for key, value in values.items():
         Git().run("config", "--global", "--replace-all", key, value)
 

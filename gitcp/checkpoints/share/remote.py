@@ -187,7 +187,8 @@ def _choose_reason(error: GitError) -> str:
     """The first line of git's message that is no remark of the server's, hint or warning."""
     lines = [line.strip() for line in error.complaint.splitlines() if line.strip()]
     words = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]
-    return (words or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
+    reason = (words or lines or ["failed"])[0]
+    return reason.removeprefix("fatal: ").removeprefix("error: ")
 
 
 # The check before a push: gitcp sends nothing that looks like a secret.

@@ -7,7 +7,6 @@ import os
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.git.objects import OURS, TREE, Objects, parse_change, read_changes, read_tree
-from gitcp.git.objects.cat_file import find_promisor
 from gitcp.git.records import encode_lines
 from gitcp.text import line_replay
 from gitcp.text.shapes import COMMIT
@@ -59,6 +58,8 @@ def need_contents(repo: Repo, entries: Iterable[tuple[str, Entry]]) -> None:
     of a file with its remote: a git that checks it out would fetch it, unasked.
 
     entries: (path, entry)."""
+    from gitcp.git.objects.cat_file import find_promisor
+
     if not find_promisor(repo):
         return
     paths = {oid: path for path, (mode, oid) in entries if mode != COMMIT}

@@ -249,8 +249,8 @@ _DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
 def begin_recording(repo: Repo) -> None:
     """Note that work is recorded from now on, unless it is recorded already.
 
-    If this clone has noted nothing yet, and its person has written checkpoints, the recording began
-    with the first of them.
+    If this clone has noted nothing yet, the recording began with the first checkpoint that its
+    person has written, or when gitcp was enabled for every repository of the person.
     """
     mail, seconds = _read_author(repo)
     newest = _read_newest(repo)
@@ -259,7 +259,11 @@ def begin_recording(repo: Repo) -> None:
         files.touch_private(repo, locate_recording(repo))
         return
     if newest is None:
-        seconds = min([seconds, *(start for start, _ in _list_writers(repo).get(mail, ()))])
+        for start, _ in _list_writers(repo).get(mail, ()):
+            seconds = min(seconds, start)
+        enabled = unrecorded.read_enabled(repo)
+        if enabled:
+            seconds = min(seconds, enabled)
     else:
         seconds = max(seconds, newest.seconds)
     clone = newest.clone if newest else os.urandom(6).hex()

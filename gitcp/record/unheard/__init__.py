@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
 
 LIST = "folders"
+# The key beside the hooks in the person's configuration, in s since 1970: a repository in which no
+# session was recorded yet knows by it since when it is enabled.
+ENABLED = "hook.gitcp-post-commit.since"
 FLAG = "unheard"  # the file that is there while some conversation was not recorded
 
 

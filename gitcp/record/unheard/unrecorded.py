@@ -22,7 +22,7 @@ from gitcp.errors import Error
 from gitcp.git import decode_name, files
 from gitcp.git.files import exclusive
 from gitcp.git.objects import parse_ident, read_commit
-from gitcp.record import locate_recording, session, unheard
+from gitcp.record import is_off, locate_recording, session, unheard
 from gitcp.record.unheard.conversations import find_conversation, list_roots, make_relative
 from gitcp.text import json
 from gitcp.text.shapes import PERSON, UNKNOWN
@@ -209,7 +209,25 @@ class Record:
 def _read_periods(repo: Repo) -> dict[str, list[Period]]:
     """When this clone recorded, by mail address."""
     text = decode_name(files.read_cache(locate_recording(repo)))
-    return line_authors.build_periods(line_authors.parse_lines(text))
+    lines = line_authors.parse_lines(text)
+    if lines:
+        return line_authors.build_periods(lines)
+    since = read_enabled(repo)
+    if not since:
+        return {}
+    mail = repo.config.get("user.email")
+    return {mail: [(since, None)]}
+
+
+def read_enabled(repo: Repo) -> int:
+    """When gitcp was enabled for every repository of this person, by hooks in the configuration, in
+    s since 1970; 0 if it was not, or is off here."""
+    since = repo.config.get(unheard.ENABLED)
+    if not since.isdecimal():
+        return 0
+    if is_off(repo):
+        return 0
+    return int(since)
 
 
 def _is_within(seconds: int, periods: Iterable[Period]) -> bool:
@@ -250,7 +268,7 @@ def look(repo: Repo) -> Record:
 
 def read_current(repo: Repo) -> Record:
     """The record; looks again if something has changed since the last look."""
-    if not os.path.exists(locate_recording(repo)):
+    if not os.path.exists(locate_recording(repo)) and not read_enabled(repo):
         return Record(repo)
     if unheard.is_look_due(repo):
         return look(repo)

@@ -522,9 +522,9 @@ def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise Error(f"'{folder}' is there already and not empty")
     if point["kind"] == "committed" and not scopes:
-        need_contents(
-            repo, list_files(repo.objects, need_commit(repo.objects, point["id"])["tree"])
-        )
+        commit = need_commit(repo.objects, point["id"])
+        tree = commit["tree"]
+        need_contents(repo, list_files(repo.objects, tree))
         repo.git.run("worktree", "add", "--detach", "--", folder, point["id"], filters=True)
         return f"worktree on commit {abbreviate(point['id'])}"
     tree = read_tree(repo, point)

@@ -134,8 +134,10 @@ def run_person_hook(repo: Repo, name: str, *args: str, index: str | None = None)
 def has_hook(repo: Repo, *hooks: str) -> bool:
     """Whether one of these hooks of the person's is an executable file, or configured."""
     for key in repo.config.list_keys("hook.", ".event"):
-        name = key.removeprefix("hook.").removesuffix(".event")
-        if not name.startswith("gitcp-") and not set(hooks).isdisjoint(repo.config.get_all(key)):
+        if key.startswith("hook.gitcp-"):
+            continue
+        events = repo.config.get_all(key)
+        if not set(events).isdisjoint(hooks):
             return True
     folder = repo.git.read_line("rev-parse", "--git-path", "hooks")
     hooks_folder = os.path.join(os.fsencode(repo.worktree), folder)

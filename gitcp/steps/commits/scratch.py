@@ -55,11 +55,11 @@ _SETTINGS = {
     "maintenance.auto": "false",
 }
 # Nor does a hook of theirs run in one, whatever the commands do that run there.
-_NO_HOOKS = silence_hooks(
-    *("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit"),
-    *("pre-rebase", "post-merge", "post-rewrite", "applypatch-msg", "pre-applypatch"),
-    "post-applypatch",
+_EVENTS = (
+    "pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-merge"
+    " post-rewrite applypatch-msg pre-applypatch post-applypatch"
 )
+_NO_HOOKS = silence_hooks(*_EVENTS.split())
 _ASK_DIRECTORIES = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
 _REFS = ("for-each-ref", "--format=%(objectname) %(refname)")
 _SHARED = ("refs/heads", "refs/tags", "refs/remotes")
@@ -209,9 +209,11 @@ class Copy:
         with open(self._join("config"), "a", encoding="utf-8", errors="surrogateescape") as f:
             for key, value in [*lines, *settings.items()]:
                 section, _, name = key.rpartition(".")
-                kind, _, subsection = section.partition(".")
-                head = f'{kind} "{subsection}"' if subsection else kind
-                quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+                head, _, subsection = section.partition(".")
+                if subsection:
+                    head += f' "{subsection}"'
+                quoted = value.replace("\\", "\\\\")
+                quoted = quoted.replace('"', '\\"')
                 f.write(f'[{head}]\n\t{name} = "{quoted}"\n')
 
     def _copy_files(self) -> None:

@@ -348,7 +348,8 @@ class Bench:
     def _prepare(self) -> None:
         repo = self._repo
         hooks = os.path.join(self._place, "hooks")
-        settings = {**silence_hooks("post-commit", "post-rewrite"), "core.hooksPath": hooks}
+        settings = silence_hooks("post-commit", "post-rewrite")
+        settings["core.hooksPath"] = hooks
         self._copy = Copy(
             os.path.join(self._place, "worktree"), repo.git, repo.git_dir, repo.common, settings
         )

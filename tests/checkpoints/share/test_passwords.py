@@ -22,6 +22,7 @@ URL = f"http://person:{PASSWORD}@127.0.0.1:1/x.git"
         ("http://a:b@c@host/d@e", "http://host/d@e"),
         ("'https://host/x?a=b&token=c/': no", "'https://host/x?a=b': no"),
         ("https://host/x?private_token=c is gone", "https://host/x is gone"),
+        ("'https://a:b'c@host/x'", "'https://host/x'"),
         ("https://host: ask x@y", "https://host: ask x@y"),
         ("git@host:a/b", "git@host:a/b"),
         ("a://", "a://"),

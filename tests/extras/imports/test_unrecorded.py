@@ -15,7 +15,7 @@ import pytest
 from gitcp import agents
 from gitcp.agents.reading import edits
 from tests.extras.imports.conftest import TALE, Yesterday, coder
-from tests.support import warm
+from tests.support import gits, warm
 from tests.support.harness import Json, World
 from tests.support.paths import TOP
 from tests.support.terminal import talk
@@ -91,6 +91,33 @@ def test_status_and_doctor_tell_of_a_conversation_until_it_is_imported(silent: Y
     assert "1 conversation since" in said and f"{WRONG}: 'gitcp import'" in said
     assert len(silent.imported()) == 1
     assert findings(silent) == findings(silent, "doctor") == []
+
+
+@pytest.mark.parametrize("ask", ["status", "stats"])
+def test_where_the_person_enabled_every_repository_it_is_told_before_any_session(
+    past: Yesterday, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    monkeypatch.setenv("PATH", gits.find_newer())
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(past.home / "gitconfig"))
+    mail = "[user]\n\tname = A U Thor\n\temail = author@example.com\n"
+    (past.home / "gitconfig").write_text(mail)
+    past.prompt("Write what is old")
+    past.write("old.py", "old = 1\n")
+    past.say("before")
+    past.commit()
+    past._lines.clear()
+    time.sleep(1.1)  # it began before gitcp was enabled
+    past.run("enable", "--global", "--agent", "claude-code")
+    assert not (past.repo / ".git" / "gitcp" / "recording").exists()
+    work(past)
+    past.commit()
+    if ask == "status":
+        assert counted(past) == ["silent"]
+    else:
+        added = json.loads(warm.run("stats", "--json", "HEAD", cwd=past.repo).stdout)["added"]
+        assert added["unknown"] and not added["person"], added
+    session_start(past)
+    assert counted(past) == ["silent"]
 
 
 def test_what_an_import_could_not_link_is_told_of_again_when_a_commit_takes_it(

@@ -30,7 +30,10 @@ COMMANDS = [
     ("export-facts", "-o", "facts"),
     ("export-traces",),
 ]
-CONTENT, HISTORY = "cannot be compared; 'git fetch --refetch", "its parents are not here; 'git fetch --un"
+CONTENT, HISTORY = (
+    "cannot be compared; 'git fetch --refetch",
+    "its parents are not here; 'git fetch --un",
+)
 
 
 @pytest.fixture
