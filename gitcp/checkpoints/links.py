@@ -2,8 +2,8 @@
 
 A trailer, or a line of the note, links a commit to a checkpoint.  A line
 `Entire-Checkpoint-Removed: <id> <reason>` of the note removes a link, until a later line links
-again.  For reading, a line in the middle of a message counts, too, if such a checkpoint exists: a
-forge leaves one when it squashes (doc/behaviour.md "Commits without hooks")."""
+again.  A line elsewhere in a message mentions a checkpoint; for reading some count, too
+(`recorded_edits.select_meant()`, doc/behaviour.md "Commits without hooks")."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ IN_DOUBT = _UNKNOWN_KEY + b"what a command left running may have written in it"
 
 
 def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
-    """id -> 'trailer', 'note' or 'text': list_carried(), then other lines of the message."""
+    """id -> 'trailer', 'note' or 'text': list_carried(), then other lines of the message, which are
+    links or mentions."""
     if not note and (only := commit_message.read_simple(message)) is not None:
         return dict.fromkeys(only, "trailer")
     links = list_carried(message, note)
@@ -54,7 +55,7 @@ def list_removed(note: bytes) -> dict[str, str]:
 
 
 def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
-    """(the ids of list_carried(), other ids in the message, which may not exist)."""
+    """(the ids of list_carried(), other ids in the message, which may be mentions)."""
     if not note and (only := commit_message.read_simple(message)) is not None:
         return only, []
     carried = list_carried(message, note)

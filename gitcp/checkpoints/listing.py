@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gitcp.checkpoints import format, links, notes, stored
+from gitcp.checkpoints import format, links, notes, recorded_edits, stored
 from gitcp.checkpoints.stored import (
     Parts,
     find_holding_ref,
@@ -263,15 +263,16 @@ _COMMIT_LOG = "log", "--format=%H", "--no-show-signature", "--no-follow"
 def find_carriers(repo: Repo, ids: Iterable[str]) -> dict[str, list[str]]:
     """checkpoint id -> the commits that carry it, newest first, then those with a note.
 
-    A line anywhere in a message counts: the caller knows that the checkpoints exist.  An id
-    without commits has an empty list.
+    An id without commits has an empty list.
     """
     carriers: dict[str, list[str]] = {i: [] for i in ids}
     if not carriers:
         return carriers
     reader = notes.Reader(repo.objects)
+    places = stored.Places(repo)
     for oid, message in _grep_messages(repo, carriers):
-        for checkpoint_id in links.list_links(message, reader.read_note(oid) or b""):
+        note = reader.read_note(oid) or b""
+        for checkpoint_id in select_links(repo.objects, places, oid, message, note):
             if checkpoint_id in carriers:
                 carriers[checkpoint_id].append(oid)
     for oid, checkpoint_id in _find_noted(repo.objects, carriers):
@@ -338,14 +339,19 @@ def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[
 
 def list_ids(repo: Repo, commit: str) -> list[str]:
     """The checkpoint ids of one commit (full oid), for readers: those it is linked to, then those
-    of stored checkpoints that are elsewhere in its message."""
-    return find_ids(*read_texts(repo.objects, commit), stored.Places(repo))
+    that recorded_edits.select_meant() finds elsewhere in its message."""
+    message, note = read_texts(repo.objects, commit)
+    return select_links(repo.objects, stored.Places(repo), commit, message, note)
 
 
-def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
+def select_links(
+    objects: Objects, places: Places, commit: str, message: bytes, note: bytes
+) -> list[str]:
     """list_ids() by the commit's message and note."""
-    ids, buried = links.find_ids(message, note)
-    return [*ids, *filter(places.find_checkpoint, buried)]
+    ids, others = links.find_ids(message, note)
+    if others:
+        ids = [*ids, *recorded_edits.select_meant(objects, places, commit, message, others)]
+    return ids
 
 
 def list_linked(objects: Objects, commit: str) -> list[str]:

@@ -58,6 +58,31 @@ def find_anywhere(message: bytes) -> list[str]:
     return list(dict.fromkeys(oid for oid in ids if oid))
 
 
+_FENCES = (b"```", b"~~~")
+
+
+def find_standing(message: bytes) -> list[str]:
+    """Return each checkpoint id in a paragraph of its own, or of trailers alone, once; not one that
+    is indented, quoted or fenced.
+
+    A forge leaves such paragraphs when it squashes."""
+    standing: list[str] = []
+    paragraph: list[bytes] = []
+    is_fenced = False
+    for line in [*split_lines(message), b"\n"]:
+        if line.startswith(_FENCES):
+            is_fenced = not is_fenced
+        elif is_fenced:
+            continue
+        elif not is_blank(line):
+            paragraph.append(line)
+            continue
+        if all(find_separator(one) >= 1 for one in paragraph):
+            standing += [find_id(one) for one in paragraph]
+        paragraph = []
+    return list(dict.fromkeys(filter(None, standing)))
+
+
 def find_id(line: bytes) -> str:
     """Return the id in a line 'Entire-Checkpoint: <id>', which may be indented or commented out."""
     key, _, value = line.lstrip(b"# \t;@!$%^&|:").partition(b":")

@@ -7,12 +7,12 @@ import tempfile
 from itertools import starmap
 
 from gitcp.agents.reading import conversation
-from gitcp.checkpoints import format, links, listing, notes, redactor, writing
+from gitcp.checkpoints import format, links, listing, notes, recorded_edits, redactor, writing
 from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.share import places, sync
 from gitcp.errors import Error, GitError, InputError
-from gitcp.git import Running, decode_name, refs
+from gitcp.git import Running, commit_message, decode_name, refs
 from gitcp.git.objects import (
     Lookup,
     Objects,
@@ -100,7 +100,8 @@ def map_commits(
 
 
 def list_bare_commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[Record]:
-    """The commits of list_commits(), with the ids of their checkpoints alone."""
+    """The commits of list_commits(), with the ids of their checkpoints alone, and how each is
+    linked: also `text`, which is a link if the commit has something of it, and `mention`."""
     return starmap(_parse_commit, _read_fields(repo, *chosen))
 
 
@@ -128,7 +129,12 @@ def _parse_commit(head: bytes, message: bytes, note: bytes) -> Record:
     commit: Record = {"type": "commit", **dict(zip(_KEYS, fields, strict=True))}
     commit["parents"] = commit["parents"].split()
     commit["time"] = int(commit["time"] or 0)
-    linked = links.list_links(message, note)  # links by text count only if they are stored
+    linked = links.list_links(message, note)
+    if "text" in linked.values():
+        standing = commit_message.find_standing(message)
+        for checkpoint_id, how in linked.items():
+            if how == "text" and checkpoint_id not in standing:
+                linked[checkpoint_id] = "mention"
     commit["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
     return commit
 
@@ -156,11 +162,17 @@ class _Store:
             commit["checkpoints"] = [
                 link
                 for link in commit["checkpoints"]
-                if link["linked"] != "text" or link["checkpoint_id"] in stored
+                if self._is_link(commit["oid"], link["linked"], loaded.get(link["checkpoint_id"]))
             ]
             for link in commit["checkpoints"]:
                 link.update(stored.get(link["checkpoint_id"], {"missing": True}))
         return window
+
+    def _is_link(self, oid: str, how: str, checkpoint: StoredCheckpoint | None) -> bool:
+        """Whether an id in the message or the note of a commit is a link, by where it stands."""
+        if how == "text" and checkpoint:
+            return recorded_edits.is_linked_by_content(self._repo.objects, oid, checkpoint)
+        return how in ("trailer", "note")
 
     def _load_checkpoints(self, ids: list[str]) -> Steps[dict[str, StoredCheckpoint]]:
         stored: dict[str, StoredCheckpoint] = {}

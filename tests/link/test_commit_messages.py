@@ -151,7 +151,7 @@ def test_a_person_who_deletes_the_line_does_not_link(world: World, args: list[st
     sound(world)
 
 
-def test_an_id_in_the_text_of_a_message_is_read_and_not_obeyed(world: World) -> None:
+def test_an_id_in_the_text_of_a_message_is_not_obeyed(world: World) -> None:
     base = world.head
     [one] = world.commit("new.py")
     text = f"about another\n\n{KEY}: {one}\n\nand that was all of it"
@@ -164,7 +164,7 @@ def test_an_id_in_the_text_of_a_message_is_read_and_not_obeyed(world: World) -> 
     world.git("commit", "-q", "-a", "-m", text)
     assert linked(world, base)[0] == [BOTH]
     found = world.gitcp("find-commits", one)
-    assert world.git("rev-parse", "HEAD~3") in found and world.head in found
+    assert world.git("rev-parse", "HEAD~3") in found and world.head not in found
 
 
 def test_an_unknown_id_that_the_person_writes_is_taken_for_what_the_commit_is(

@@ -120,6 +120,12 @@ def namesake(store: Store) -> None:
     git("-c", "core.hooksPath=/", "commit", "-q", "-m", message, "--", path, cwd=store.path)
 
 
+def mention(store: Store) -> None:
+    """A commit whose message quotes the line of the checkpoint."""
+    message = f"x\n\nIt follows\nEntire-Checkpoint: {store.cid}\nto the letter."
+    git("-c", "core.hooksPath=/", "commit", "-q", "--allow-empty", "-m", message, cwd=store.path)
+
+
 def promise(store: Store) -> None:
     """A commit of the session's work whose post-commit is killed."""
     hook = store.git_dir / "hooks" / "post-commit"
@@ -269,6 +275,7 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a note that names no checkpoint": (note("HEAD", UNKNOWN), "dangling-note", "warning"),
     "a commit that names another's checkpoint": (stranger, "empty-link", "note"),
     "a commit of other lines in a file of another's checkpoint": (namesake, "empty-link", "note"),
+    "a commit that quotes the line of another": (mention, "mention", "note"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a note that is gone": (lost_note, "missing-object", "error"),
     "a person's branch by our name": (

@@ -323,7 +323,7 @@ class Planner:
         """Whether a commit has a link other than an import's, or a person has removed that one."""
         message, note = listing.read_texts(self._contents, oid)
         import_id = make_import_id(oid)
-        linked = links.list_links(message, note).keys() - {import_id}
+        linked = links.list_carried(message, note).keys() - {import_id}
         return bool(linked) or import_id in links.list_removed(note)
 
     def _is_ancestor(self, old: str, new: str) -> bool:

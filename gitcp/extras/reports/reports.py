@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
-from gitcp.checkpoints import listing
+from gitcp.checkpoints import listing, recorded_edits
 from gitcp.checkpoints.share import remote
 from gitcp.checkpoints.stored import Parts, Places, read_session
 from gitcp.errors import Error, GitError
@@ -32,7 +32,6 @@ from gitcp.lines.sums import (
     parse_rules,
 )
 from gitcp.link import commits
-from gitcp.record.match import candidates
 from gitcp.record.session import is_gone
 from gitcp.record.turn import sessions
 from gitcp.setup import adapters
@@ -460,7 +459,7 @@ def verify_links(
         places = Places(repo)
         for commit in commits.list_bare_commits(repo, revisions):
             for link in commit["checkpoints"]:
-                if link["linked"] != "text":
+                if link["linked"] in ("trailer", "note"):
                     yield _verify_checkpoint(
                         repo, places, commit["oid"], link["checkpoint_id"], need_signed
                     )
@@ -489,7 +488,7 @@ def _verify_checkpoint(
         hashes[entry["session_id"]] = stored["hash"]
     commit = read_commit(repo.objects, oid)
     changed = objects.read_changes(repo.objects, commit)[1] if commit else {}
-    content = candidates.has_content(repo.objects, checkpoint, changed)
+    content = recorded_edits.has_content(repo.objects, checkpoint, changed)
     signed = letter in "GUXY"
     failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []
     if need_signed and not signed and not failures:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from gitcp.agents.reading.items import list_items
-from gitcp.checkpoints import format, links, listing, notes
+from gitcp.checkpoints import format, listing, notes
 from gitcp.checkpoints.redactor import get_redactor
-from gitcp.checkpoints.stored import Parts, list_sources
+from gitcp.checkpoints.stored import Parts, Places, list_sources
 from gitcp.errors import Error, GitError
 from gitcp.extras.search import rules
 from gitcp.extras.search.rules import cut_turns
@@ -154,11 +154,15 @@ def _list_linked(repo: Repo, since: Sequence[str], came: Container[str]) -> Iter
     since: heads; if there are any, only commits that came since then (came) are read.
     """
     reader = notes.Reader(repo.objects)
+    places = Places(repo)
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%aN%n%ct%n%s%n%B")
     sought = (*listing.CARRYING, "--stdin")
     for item in repo.git.stream_records(*args, *sought, stdin=_exclude(since)):
         oid, author, seconds, subject, message = decode_name(item).split("\n", 4)
-        for checkpoint in links.list_links(encode_name(message), reader.read_note(oid) or b""):
+        note = reader.read_note(oid) or b""
+        for checkpoint in listing.select_links(
+            repo.objects, places, oid, encode_name(message), note
+        ):
             yield oid, author, int(seconds or 0), subject, checkpoint, message
     noted = [
         (read_commit(repo.objects, oid), names)

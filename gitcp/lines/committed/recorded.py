@@ -7,7 +7,7 @@ import os
 import re
 from functools import cached_property
 
-from gitcp.checkpoints import format, links, listing, notes
+from gitcp.checkpoints import format, links, listing, notes, recorded_edits
 from gitcp.checkpoints.format import exports, line_authors
 from gitcp.checkpoints.format.line_authors import BEGUN, ENDED, Recording
 from gitcp.checkpoints.stored import Places, list_sources
@@ -419,13 +419,21 @@ class Commit:
     @cached_property
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
-        ids, buried = self.named_ids
-        return [*ids, *filter(self._readers.recorded.has_place, buried)]
+        ids, others = self.named_ids
+        if others:
+            meant = recorded_edits.select_meant(
+                self._readers.repo.objects,
+                self._readers.recorded.places,
+                self.oid,
+                self.about.message,
+                others,
+            )
+            ids = [*ids, *meant]
+        return ids
 
     @cached_property
     def named_ids(self) -> tuple[list[str], list[str]]:
-        """(the ids that it is linked to, others in its message, of which there may be no
-        checkpoint)."""
+        """(the ids that it is linked to, others in its message, which may be mentions)."""
         return links.find_ids(self.about.message, self.note)
 
     @cached_property

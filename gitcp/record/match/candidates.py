@@ -12,7 +12,7 @@ import os
 import time
 
 from gitcp import git
-from gitcp.checkpoints import listing
+from gitcp.checkpoints import listing, recorded_edits
 from gitcp.checkpoints.format import line_authors
 from gitcp.checkpoints.stored import Parts, find_checkpoint, read_checkpoint
 from gitcp.errors import Error, GitError
@@ -23,7 +23,7 @@ from gitcp.git.records import encode_lines
 from gitcp.record import match
 from gitcp.record.match import holding
 from gitcp.text import shapes
-from gitcp.text.shapes import GONE, is_object_name
+from gitcp.text.shapes import is_object_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Changes, Objects
     from gitcp.git.repo import Repo
     from gitcp.record.match import Target
-    from gitcp.text.record_types import Blob, Commit, Recorded, Staged, Version
+    from gitcp.text.record_types import Blob, Commit, Recorded
 
 
 BLOBS = "blobs"
@@ -54,7 +54,7 @@ def read_edits(repo: Repo, checkpoint_id: str, commit: Commit | None = None) -> 
     edits = extract_edits(repo.objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
         moved = _find_new_names(edits, changed, repo.objects.read_blob)
-        edits += [build_edit(path, changed[path]) for path in moved or changed]
+        edits += [recorded_edits.build_edit(path, changed[path]) for path in moved or changed]
     return edits
 
 
@@ -69,94 +69,20 @@ def extract_edits(
     return list(by_path.values())
 
 
-def has_content(objects: Objects, checkpoint: StoredCheckpoint, changed: Changes) -> bool:
-    """Whether a commit with these changes has anything of a checkpoint, by evidence.
-
-    Of a path whose contents the checkpoint does not tell, the commit has something if it changes
-    it.  A path of which no session has a line counts whole."""
-    recorded = _parse_edits(checkpoint)
-    untold = _list_touched(checkpoint) - recorded.keys()
-    if not untold.isdisjoint(changed) or not (untold or recorded):
-        return True
-    _limit_lines(objects, checkpoint, recorded)
-    for edit in recorded.values():
-        if not edit.get("own"):
-            edit.pop("own", None)
-    change = holding.Change(changed, objects.read_blob)
-    return holding.is_any(holding.hold(recorded.values(), change))
-
-
-def has_same_change(checkpoint: StoredCheckpoint, changed: Changes) -> bool:
-    """Return whether a commit changes a path just as a checkpoint says: no content has to be read
-    to know that it holds work of it."""
-    for path, edit in _parse_edits(checkpoint).items():
-        if path not in changed:
-            continue
-        same = build_edit(path, changed[path])
-        if {**same, **edit} == same:
-            return True
-    return False
-
-
-def was_continued(checkpoint: StoredCheckpoint, later: StoredCheckpoint) -> bool:
-    """Return whether the work of a checkpoint was made on what another one had made: a commit of
-    both may have nothing of the first."""
-    edits = _parse_edits(checkpoint)
-    for path, edit in _parse_edits(later).items():
-        before = edit.get("before")
-        if before and path in edits and edits[path]["oid"] == before[1]:
-            return True
-    return False
-
-
 def _list_edits(checkpoint: StoredCheckpoint, changed: Changes) -> dict[str, Recorded]:
     """Return path -> edit of extract_edits(), of which every line counts."""
-    by_path = _parse_edits(checkpoint)
-    for path in changed.keys() & {*by_path, *_list_touched(checkpoint)}:
-        by_path[path] = build_edit(path, changed[path])
-    return by_path or {path: build_edit(path, change) for path, change in changed.items()}
-
-
-def _parse_edits(checkpoint: StoredCheckpoint) -> dict[str, Recorded]:
-    """Return path -> edit, as the metadata of a checkpoint has them."""
-    by_path: dict[str, Recorded] = {}
-    for session in checkpoint["sessions"]:
-        files = session["metadata"].get("files")
-        for path, file in (files if isinstance(files, dict) else {}).items():
-            if isinstance(file, dict) and file:
-                by_path[path] = _parse_edit(path, file)
-    return by_path
-
-
-def _list_touched(checkpoint: StoredCheckpoint) -> set[str]:
-    """Return the paths that a checkpoint names, with and without their contents."""
-    sessions = checkpoint["sessions"]
-    return set[str]().union(*(session["metadata"]["files_touched"] for session in sessions))
-
-
-def build_edit(path: str, change: Staged) -> Recorded:
-    """Return a commit's change of a path as an edit."""
-    old_mode, old, mode, oid = change
-    old_entry: Version = (old_mode, old) if old else None
-    return {"path": path, "mode": mode, "oid": oid, "live": False, "before": old_entry}
+    by_path = recorded_edits.parse_edits(checkpoint)
+    for path in changed.keys() & {*by_path, *recorded_edits.list_touched(checkpoint)}:
+        by_path[path] = recorded_edits.build_edit(path, changed[path])
+    return by_path or {
+        path: recorded_edits.build_edit(path, change) for path, change in changed.items()
+    }
 
 
 def list_edits(objects: Objects, commit: Commit) -> list[Recorded]:
     """Return all that a commit changes as edits."""
     changes = read_changes(objects, commit)[1]
-    return [build_edit(path, changes[path]) for path in changes]
-
-
-def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
-    """Parse an edit of the metadata.  Anyone who can push may have written it, in any form."""
-    mode, oid = (v if isinstance(v := file.get(key), str) else "" for key in ("mode", "oid"))
-    entry: Recorded = {"path": path, "mode": mode or GONE, "oid": oid or None, "live": False}
-    before = file.get("before", "")
-    if before is None:
-        entry["before"] = None
-    elif isinstance(before, list) and [type(v) for v in before] == [str, str]:
-        entry["before"] = (before[0], before[1])
-    return entry
+    return [recorded_edits.build_edit(path, changes[path]) for path in changes]
 
 
 def _limit_lines(

@@ -7,7 +7,7 @@ import os
 import re
 
 from gitcp.agents import transcripts
-from gitcp.checkpoints import format, links, listing, notes, redactor
+from gitcp.checkpoints import format, links, listing, notes, recorded_edits, redactor
 from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.share import remote
@@ -412,13 +412,19 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
     except Error as e:
         yield make_finding("missing-object", "history", str(e))
         return
-    trailers = [
-        (commit["oid"], link["checkpoint_id"])
-        for commit in commits
-        for link in commit["checkpoints"]
-        if link["linked"] == "trailer"
-    ]
+    trailers: list[Link] = []
+    others: list[tuple[str, str, bool]] = []
+    for commit in commits:
+        for link in commit["checkpoints"]:
+            name = link["checkpoint_id"]
+            if link["linked"] == "trailer":
+                trailers.append((commit["oid"], name))
+            elif link["linked"] != "note" and name in stored:
+                others.append((commit["oid"], name, link["linked"] == "text"))
     yield from _find_empty(survey, trailers, stored)
+    for oid, name in _list_mentions(survey.repo, others):
+        reason = f"its message mentions '{name}', which it is not linked to"
+        yield make_finding("mention", oid, reason, checkpoint_id=name)
     states = [state for state in survey.states if not state.get("unreadable")]
     missing = unhooked.list_missing(survey.repo, states)
     left_out = [link for link in missing if link[1] != unhooked.NEW]
@@ -448,6 +454,15 @@ def _find_lost(
         if (oid, name) not in unfetched:
             reason = f"it refers to checkpoint '{name}', which is not stored"
             yield make_finding("dangling-trailer", oid, reason, checkpoint_id=name)
+
+
+def _list_mentions(repo: Repo, others: list[tuple[str, str, bool]]) -> Iterator[Link]:
+    """Yield the ids in messages that link nothing.  others: (commit, id of a stored checkpoint,
+    whether the id stands as a forge leaves it), of ids that are neither trailers nor in a note."""
+    places = checkpoints.Places(repo)
+    for oid, name, may_link in others:
+        if not (may_link and recorded_edits.is_meant(repo.objects, places, oid, name)):
+            yield oid, name
 
 
 def _find_empty(
@@ -483,13 +498,13 @@ def _list_empty(
             for oid, checkpoint in loaded
             if oid in changed
             and not checkpoint["lacks"]
-            and not candidates.has_same_change(checkpoint, changed[oid])
+            and not recorded_edits.has_same_change(checkpoint, changed[oid])
         ]
         loader.prepare((checkpoint["tree"] for _, checkpoint in unclear), format.LINES)
         small = (files.values() for oid, _ in unclear if len(files := changed[oid]) <= _FEW)
         repo.objects.ahead.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, checkpoint in unclear:
-            if candidates.has_content(repo.objects, checkpoint, changed[oid]):
+            if recorded_edits.has_content(repo.objects, checkpoint, changed[oid]):
                 continue
             if not _was_overwritten(repo, oid, checkpoint):
                 empty.append((oid, checkpoint["checkpoint_id"]))
@@ -502,7 +517,7 @@ def _was_overwritten(repo: Repo, oid: str, checkpoint: StoredCheckpoint) -> bool
     for name in listing.list_linked(repo.objects, oid):
         if name == checkpoint["checkpoint_id"] or find_checkpoint(repo, name) is None:
             continue
-        if candidates.was_continued(checkpoint, read_checkpoint(repo, name)):
+        if recorded_edits.was_continued(checkpoint, read_checkpoint(repo, name)):
             return True
     return False
 

@@ -165,6 +165,8 @@ STORED: Checks = {
         Row("empty-link", NOTE,
             "a commit is linked to a checkpoint and has nothing of its content",
             remedy="'gitcp unlink <commit> <checkpoint>' if it is wrong"),
+        Row("mention", NOTE, "a message names a checkpoint that its commit is not linked to",
+            remedy="'gitcp link <commit> <checkpoint>' if it has work of it"),
         Row("wrong-note", WARNING, "a note links a commit to a checkpoint of another commit",
             "repair", _mend(by_hand.take_link_back, "checkpoint_id")),
         Row("no-store", WARNING, "commits name checkpoints, and none is stored here",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
-from gitcp.checkpoints import links, notes, redactor
+from gitcp.checkpoints import listing, notes, redactor
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.stored import list_session_ids, read_checkpoint, read_session
 from gitcp.errors import Busy, Changed, Error, Moved
@@ -251,9 +251,9 @@ class Splitter:
 
     def _find_stored(self, session_id: str) -> StoredCheckpoint | None:
         """The checkpoint of the commit that is split that has a session, whose state has gone."""
-        oid, message = (self.commit["oid"], self.commit["message"]) if self.commit else ("", "")
-        note = notes.read_note(self._repo.objects, oid) if oid else None
-        for checkpoint_id in links.list_links(encode_name(message), note or b""):
+        if self.commit is None:
+            return None
+        for checkpoint_id in listing.list_ids(self._repo, self.commit["oid"]):
             if session_id in list_session_ids(self._repo, checkpoint_id):
                 return read_checkpoint(self._repo, checkpoint_id)
         return None

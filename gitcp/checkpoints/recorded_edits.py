@@ -1,0 +1,211 @@
+"""What a checkpoint says that its sessions changed, and whether a commit has anything of it.
+
+This asks about one commit and one checkpoint that a message or a note names together, so one line
+tells.  What is searched for needs more (`holding`)."""
+
+from __future__ import annotations
+
+from gitcp.checkpoints.stored import Parts
+from gitcp.errors import Error
+from gitcp.git import commit_message
+from gitcp.git.objects import read_changes, read_commit
+from gitcp.text.line_replay import find_added_lines, is_meaningful, select_significant
+from gitcp.text.shapes import GONE, REGULAR, is_binary, remove_space
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from gitcp.checkpoints.stored import Places, StoredCheckpoint
+    from gitcp.git.objects import Changes, Objects
+    from gitcp.text.record_types import Recorded, Staged
+
+MOVED = 2  # significant lines that tell that a file is another one under a new name
+
+
+def select_meant(
+    objects: Objects, places: Places, commit: str, message: bytes, ids: Iterable[str]
+) -> list[str]:
+    """Return those of the ids somewhere in a message that link its commit (full oid).
+
+    Such an id stands alone in its paragraph, as a forge leaves it when it squashes, its checkpoint
+    is stored, and the commit has something of it.  Any other is a mention."""
+    standing = commit_message.find_standing(message)
+    named = [checkpoint_id for checkpoint_id in ids if checkpoint_id in standing]
+    return [one for one in named if is_meant(objects, places, commit, one)]
+
+
+def is_meant(objects: Objects, places: Places, commit: str, checkpoint_id: str) -> bool:
+    """Return whether a commit (full oid) has something of a checkpoint that is stored here, True if
+    that cannot be asked."""
+    try:
+        place = places.find_checkpoint(checkpoint_id)
+        if place is None:
+            return False
+        checkpoint = Parts(objects, checkpoint_id).load_checkpoint(*place)
+    except Error:
+        return True  # it cannot be asked
+    return is_linked_by_content(objects, commit, checkpoint)
+
+
+def is_linked_by_content(objects: Objects, commit: str, checkpoint: StoredCheckpoint) -> bool:
+    """Return whether a commit (full oid) has anything of a checkpoint, True if what has to be read
+    is missing."""
+    read = read_commit(objects, commit)
+    if read is None or checkpoint["lacks"]:
+        return True
+    try:
+        changes = read_changes(objects, read)[1]
+    except Error:
+        return True
+    return has_content(objects, checkpoint, changes)
+
+
+def has_same_change(checkpoint: StoredCheckpoint, changed: Changes) -> bool:
+    """Return whether a commit changes a path just as a checkpoint says: no content has to be read
+    to know that it holds work of it."""
+    for path, edit in parse_edits(checkpoint).items():
+        if path not in changed:
+            continue
+        same = build_edit(path, changed[path])
+        if {**same, **edit} == same:
+            return True
+    return False
+
+
+def has_content(objects: Objects, checkpoint: StoredCheckpoint, changed: Changes) -> bool:
+    """Return whether a commit with these changes has anything that a checkpoint says: a line that
+    both add, or remove, a content, a mode or a deletion.
+
+    Of a path whose contents the checkpoint does not tell, or that cannot be read, the commit has
+    something if it changes it."""
+    recorded = parse_edits(checkpoint)
+    untold = list_touched(checkpoint) - recorded.keys()
+    if not untold.isdisjoint(changed) or not (untold or recorded):
+        return True
+    if has_same_change(checkpoint, changed):
+        return True
+    contents = _Contents(objects)
+    for path, edit in recorded.items():
+        if path in changed and contents.have_common(edit, changed[path]):
+            return True
+        others = (change for name, change in changed.items() if name != path)
+        if any(contents.is_moved(edit, change) for change in others):
+            return True
+    return False
+
+
+class _Contents:
+    """Compares edits of a checkpoint with changes of a commit by their contents."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+
+    def have_common(self, edit: Recorded, change: Staged) -> bool:
+        """Whether an edit and a change of the same path have anything in common."""
+        _, old, mode, new = change
+        if edit["oid"] is None or new is None:
+            return edit["oid"] is new
+        if old == new:
+            return edit.get("mode") == mode
+        if edit["oid"] == new:
+            return True
+        added, removed = self._find_lines(_get_before(edit, old), edit["oid"])
+        their_added, their_removed = self._find_lines(old, new)
+        if added is None or their_added is None:
+            return edit.get("mode", mode)[:3] == mode[:3] and mode in REGULAR
+        common = added & their_added
+        if not (added and their_added):
+            common = removed & their_removed
+        return any(map(is_meaningful, common))
+
+    def is_moved(self, edit: Recorded, change: Staged) -> bool:
+        """Whether a change of another path has what an edit made."""
+        _, old, _, new = change
+        if not (edit["oid"] and new):
+            return False
+        added, _ = self._find_lines(_get_before(edit, None), edit["oid"])
+        their_added, _ = self._find_lines(old, new)
+        if added is None or their_added is None:
+            return edit["oid"] == new
+        return len(select_significant(added) & select_significant(their_added)) >= MOVED
+
+    def _find_lines(self, old: str | None, new: str) -> tuple[set[bytes] | None, set[bytes]]:
+        """(the lines that a change adds, those that it removes), white space aside; (None, empty)
+        for binary content and for one that is missing."""
+        before: bytes | None = b""
+        if old:
+            before = self._objects.read_blob(old)
+        after = self._objects.read_blob(new)
+        if before is None or after is None or is_binary(before) or is_binary(after):
+            return None, set()
+        before = remove_space(before)
+        after = remove_space(after)
+        return find_added_lines(before, after), find_added_lines(after, before)
+
+
+def _get_before(edit: Recorded, otherwise: str | None) -> str | None:
+    """The oid of what an edit changed, None for no file; otherwise: if the edit does not say."""
+    if "before" not in edit:
+        return otherwise
+    before = edit["before"]
+    if before is None:
+        return None
+    return before[1]
+
+
+def was_continued(checkpoint: StoredCheckpoint, later: StoredCheckpoint) -> bool:
+    """Return whether the work of a checkpoint was made on what another one had made: a commit of
+    both may have nothing of the first."""
+    edits = parse_edits(checkpoint)
+    for path, edit in parse_edits(later).items():
+        before = edit.get("before")
+        if before and path in edits and edits[path]["oid"] == before[1]:
+            return True
+    return False
+
+
+def parse_edits(checkpoint: StoredCheckpoint) -> dict[str, Recorded]:
+    """Return path -> edit, as the metadata of a checkpoint has them."""
+    by_path: dict[str, Recorded] = {}
+    for session in checkpoint["sessions"]:
+        files = session["metadata"].get("files")
+        if not isinstance(files, dict):
+            continue
+        for path, file in files.items():
+            if isinstance(file, dict) and file:
+                by_path[path] = _parse_edit(path, file)
+    return by_path
+
+
+def list_touched(checkpoint: StoredCheckpoint) -> set[str]:
+    """Return the paths that a checkpoint names, with and without their contents."""
+    sessions = checkpoint["sessions"]
+    return set[str]().union(*(session["metadata"]["files_touched"] for session in sessions))
+
+
+def build_edit(path: str, change: Staged) -> Recorded:
+    """Return a commit's change of a path as an edit."""
+    old_mode, old, mode, oid = change
+    edit: Recorded = {"path": path, "mode": mode, "oid": oid, "live": False, "before": None}
+    if old:
+        edit["before"] = (old_mode, old)
+    return edit
+
+
+def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
+    """Parse an edit of the metadata.  Anyone who can push may have written it, in any form."""
+    entry: Recorded = {"path": path, "mode": GONE, "oid": None, "live": False}
+    mode = file.get("mode")
+    if isinstance(mode, str) and mode:
+        entry["mode"] = mode
+    oid = file.get("oid")
+    if isinstance(oid, str) and oid:
+        entry["oid"] = oid
+    before = file.get("before", "")
+    if before is None:
+        entry["before"] = None
+    elif isinstance(before, list) and [type(value) for value in before] == [str, str]:
+        entry["before"] = (before[0], before[1])
+    return entry
