@@ -157,13 +157,16 @@ def warn_lacking(commit: str, path: str) -> None:
 
 
 @contextmanager
-def stand_in(repo: Repo, question: Question, lost: bool = False) -> Iterator[StandIns]:
+def stand_in(
+    repo: Repo, question: Question, lost: bool = False, search: bool = True
+) -> Iterator[StandIns]:
     """Yield the stand-ins for the missing ones of the contents that git compares.  In a partial
     clone the remote is asked first, for all at once.
 
-    lost: whether something is known to be missing; else only a partial clone is searched.
+    lost: whether something is known to be missing; else only a partial clone is searched, if it
+    is to be searched at all.
     """
-    is_partial = lost or cat_file.find_promisor(repo)
+    is_partial = lost or (search and cat_file.find_promisor(repo))
     missing = _find_missing(repo, question) if is_partial else StandIns()
     with ExitStack() as stack:
         missing.write(repo, stack)

@@ -18,7 +18,6 @@ from gitcp.git.objects import (
     write_commit,
 )
 from gitcp.git.objects.reading import split_windows, spread_batches
-from gitcp.lines import sums
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.text import term
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git.objects.patches import Change
     from gitcp.git.repo import Repo
-    from gitcp.lines.sums import CommitCounts
+    from gitcp.lines.tally import CommitCounts
     from gitcp.text.record_types import Entry, Record
 
     Converted = TypeVar("Converted")
@@ -147,10 +146,10 @@ def _read_committer(objects: Objects, oid: str) -> tuple[str, int]:
 
 
 # The commits of a range with their changes and checkpoints, one after the other.
-_WINDOW = 256  # commits whose checkpoints are read at once
+WINDOW = 256  # commits whose checkpoints are read at once
 _ALONE = 4  # windows before worker processes are started: they cost what a thousand commits do
-# Options of git log with paths, to leave out no branch and find renames; limit_patches() then
-# selects the commits.
+# Options of git log with paths, to leave out no branch and find renames; is_below() then selects
+# the files.
 WHOLE = ("--full-history", "--full-diff")
 
 
@@ -187,15 +186,24 @@ def map_commits(
         nonlocal shared
         evidence = Evidence(repo, revisions=revisions or ["HEAD"], share_with=shared)
         shared = shared or evidence
-        return partial(_describe_window, convert, evidence)
+        return partial(describe_window, convert, evidence)
 
-    windows = split_windows(history.read_changes(repo, [*options, *names]), _WINDOW)
+    yield from spread_changes(repo, begin, history.read_changes(repo, [*options, *names]))
+
+
+def spread_changes(
+    repo: Repo,
+    begin: Callable[[Objects], Callable[[list[Change]], list[Converted]]],
+    changes: Iterator[Change],
+) -> Iterator[Converted]:
+    """What begin() makes of windows of changes, in several processes if they are many."""
+    windows = split_windows(changes, WINDOW)
     batches = spread_batches(repo.objects, windows, begin, _ALONE)
     for batch in term.iterate_counted("reading commits", batches):
         yield from batch
 
 
-def _describe_window(
+def describe_window(
     convert: Callable[[Evidence, Change], Converted], evidence: Evidence, window: Sequence[Change]
 ) -> list[Converted]:
     evidence.prefetch_changes(window)
@@ -217,15 +225,6 @@ def describe_commit(evidence: Evidence, change: Change) -> CommitCounts:
             path: authors for path in added if (authors := evidence.find_line_authors(oid, path))
         },
     }
-
-
-def limit_patches(commit: CommitCounts, paths: Sequence[str]) -> bool:
-    """Reduce the patches of a commit to those below paths (none: all); return whether the commit
-    changes something there.  What a merge brings counts in the commits that made it."""
-    if not paths:
-        return True
-    commit["patches"] = [p for p in commit["patches"] if is_below(p["path"] or p["old"], paths)]
-    return bool(sums.list_patches(commit))
 
 
 def is_below(path: str, paths: Sequence[str]) -> bool:

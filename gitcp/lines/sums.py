@@ -15,29 +15,18 @@ from typing import NamedTuple
 from gitcp.agents import transcripts
 from gitcp.checkpoints.format import line_authors
 from gitcp.errors import Error, InputError
-from gitcp.text import json
+from gitcp.lines.tally import WHO, get_word, make_counts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.checkpoints.format.line_authors import Author, LineRecord
-    from gitcp.git.objects.patches import Change, Hunk, Patch, Resolved
+    from gitcp.checkpoints.format.line_authors import Author
+    from gitcp.git.objects.patches import Hunk, Resolved
+    from gitcp.lines.tally import Counts, SessionTally, Tally
     from gitcp.text.record_types import Record, Usage
 
-    class CommitCounts(Change):
-        """linked: it names a checkpoint.  known: path -> line -> author.  unsaid: the author of the
-        other lines."""
-
-        linked: bool
-        unsaid: Author
-        records: Sequence[LineRecord]
-        known: Mapping[str, Mapping[int, Author]]
-
-    Counts = dict[str, int]
-    # (agent, model, session), or a word of WHO -> lines
-    Shares = dict[tuple[str, str, str] | str, int]
     Price = dict[str, float]  # kind of token -> the cost of a million
     Cost = Callable[[str, Usage], float | None]
     Owners = str
@@ -45,15 +34,13 @@ if TYPE_CHECKING:
     Files = dict[str, tuple[str, Owners]]  # path -> blob, owners
     Reason = dict[str, str]  # rule, commit ("" for the range), reason
 
-WHO = ("agent", "person", "unknown", "unrecorded")
-
 
 class Sums:
     """The sums of the commits taken so far."""
 
     def __init__(self) -> None:
         self.commits = self.linked = 0
-        self.added, self.removed = _make_counts(), _make_counts()
+        self.added, self.removed = make_counts(), make_counts()
         self.models: dict[tuple[str, str], int] = {}
         self.attested: dict[str, Counts] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
@@ -62,19 +49,18 @@ class Sums:
         self._checkpoints: set[tuple[str, str]] = set()
         self.spent: dict[tuple[str, str], Usage] = {}  # (agent, model) -> tokens
 
-    def take(self, commit: CommitCounts) -> None:
+    def take(self, tally: Tally) -> None:
         """Add a commit to the sums."""
         self.commits += 1
-        self.linked += commit["linked"]
-        attested, removed = self._attest(commit), 0
-        for patch in list_patches(commit):
-            row, day = self.files[patch["path"] or patch["old"]], self.days[commit["day"]]
-            gone = _count_removed_lines(patch)
-            removed += gone
-            row["removed"] += gone
-            day["removed"] += gone
-            for who, count in count_added(commit, patch).items():
-                name = who if isinstance(who, str) else "agent"
+        self.linked += tally.linked
+        attested = self._attest(tally)
+        for file in tally.files:
+            row = self.files[file.path]
+            day = self.days[tally.day]
+            row["removed"] += file.removed
+            day["removed"] += file.removed
+            for who, count in file.added.items():
+                name = get_word(who)
                 for sums in (self.added, row, day):
                     sums[name] += count
                 if who == "unrecorded":
@@ -82,16 +68,16 @@ class Sums:
                 if not isinstance(who, str):
                     self.models[who[:2]] = self.models.get(who[:2], 0) + count
                     self._get_session(who[2], who[0])["added"] += count
-        for name, count in _divide_removed(removed, commit).items():
+        for name, count in tally.sum_removed().items():
             self.removed[name] += count
-        for record in commit["records"]:
-            self._count_checkpoint(record)
+        for session in tally.sessions:
+            self._count_checkpoint(session)
 
-    def _attest(self, commit: CommitCounts) -> Counts:
+    def _attest(self, tally: Tally) -> Counts:
         """The row of the agent that a commit attests; a row that is dropped if it attests none."""
-        empty = {"commits": 0, "added": 0}
-        agent = commit["unsaid"]["agent"]
-        row = self.attested.setdefault(agent, empty) if agent else empty
+        row = {"commits": 0, "added": 0}
+        if tally.attested:
+            row = self.attested.setdefault(tally.attested, row)
         row["commits"] += 1
         return row
 
@@ -101,22 +87,23 @@ class Sums:
             self.sessions[session_id] = {**empty, "checkpoints": set()}
         return self.sessions[session_id]
 
-    def _count_checkpoint(self, record: LineRecord) -> None:
+    def _count_checkpoint(self, stored: SessionTally) -> None:
         """Add a session of a checkpoint, whose tokens count once if several commits name it."""
-        metadata, key = record["metadata"], (record["checkpoint_id"], record["session_id"])
-        session = self._get_session(record["session_id"], str(metadata.get("agent") or ""))
-        turns = metadata.get("turns")
-        session["turns"].update(turns if isinstance(turns, dict) else ())
-        session["checkpoints"].add(record["checkpoint_id"])
-        if key in self._checkpoints:
+        session = self._get_session(stored.session_id, stored.agent)
+        session["turns"].update(stored.turns)
+        session["checkpoints"].add(stored.checkpoint_id)
+        if (stored.checkpoint_id, stored.session_id) in self._checkpoints:
             return
-        self._checkpoints.add(key)
-        used = metadata.get("token_usage_delta")
-        if isinstance(used, dict):
-            spent = transcripts.count_spent(used, session["agent"])
+        self._checkpoints.add((stored.checkpoint_id, stored.session_id))
+        if stored.spent is not None:
+            spent = transcripts.count_spent(stored.spent, session["agent"])
             transcripts.add_counts(session["tokens"], spent)
-            key = session["agent"], find_model(turns)
+            key = session["agent"], stored.model
             transcripts.add_counts(self.spent.setdefault(key, transcripts.make_usage()), spent)
+
+    def list_stored(self) -> set[str]:
+        """The sessions that the checkpoints of the commits have."""
+        return {session for _, session in self._checkpoints}
 
     def build_record(self) -> dict[str, Any]:
         """The record `stats` (gitcp-record(5)), with the largest rows first and days in order."""
@@ -143,13 +130,6 @@ class Sums:
         }
 
 
-def find_model(turns: object) -> str:
-    """The model of the turns; '' if they name none or several."""
-    each = turns.values() if isinstance(turns, dict) else ()
-    models = {str(turn["model"]) for turn in each if isinstance(turn, dict) and turn.get("model")}
-    return models.pop() if len(models) == 1 else ""
-
-
 def _build_session_record(name: str, session: Mapping[str, Any]) -> dict[str, Any]:
     numbers = {key: len(session[key]) for key in ("turns", "checkpoints")}
     same = {key: session[key] for key in ("agent", "added", "tokens")}
@@ -170,125 +150,8 @@ def _count_lines(counts: Counts) -> int:
     return sum(counts[who] for who in WHO)
 
 
-def _make_counts() -> Counts:
-    return dict.fromkeys(WHO, 0)
-
-
 def _make_row() -> Counts:
-    return {**_make_counts(), "removed": 0}
-
-
-def list_patches(commit: CommitCounts) -> Sequence[Patch]:
-    """The patches that count: none of a merge, whose lines count in the merged commits."""
-    return commit["patches"] if len(commit["parents"]) < 2 else ()
-
-
-def count_added(commit: CommitCounts, patch: Patch) -> Shares:
-    """The number of lines that a patch adds by each author: (agent, model, session), or of WHO."""
-    known = commit["known"].get(patch["path"], {})
-    shares: Shares = {}
-    for _, _, first, count in patch["hunks"]:
-        for author, lines in line_authors.group_runs(known, first, count):
-            who = _get_owner(author, commit)
-            shares[who] = shares.get(who, 0) + lines
-    return shares
-
-
-def get_default_owner(commit: CommitCounts) -> str:
-    """The author, a word of WHO, of a commit's lines without a known one."""
-    return commit["unsaid"]["who"]
-
-
-def _get_owner(author: Author | None, commit: CommitCounts) -> tuple[str, str, str] | str:
-    if author is None or author["who"] != "session":
-        return author["who"] if author else get_default_owner(commit)
-    return author["agent"], author["model"], author["session_id"]
-
-
-def count_removed(commit: CommitCounts) -> Counts:
-    """The number of lines that a commit removes, by who removed them."""
-    total = sum([_count_removed_lines(patch) for patch in list_patches(commit)])
-    return _divide_removed(total, commit)
-
-
-def _count_removed_lines(patch: Patch) -> int:
-    return sum([hunk[1] for hunk in patch["hunks"]])
-
-
-def _divide_removed(total: int, commit: CommitCounts) -> Counts:
-    counts = _make_counts()
-    if not total:
-        return counts
-    if not commit["linked"]:
-        counts[get_default_owner(commit)] = total
-        return counts
-    persons = []
-    for record in commit["records"]:
-        attribution = record["metadata"].get("initial_attribution")
-        by = attribution.get("lines_removed") if isinstance(attribution, dict) else None
-        if isinstance(by, dict):
-            counts["agent"] += transcripts.parse_count(by.get("agent"))
-            persons.append(transcripts.parse_count(by.get("person")))
-    counts["agent"] = min(counts["agent"], total)
-    counts["person"] = min(max(persons, default=0), total - counts["agent"])
-    counts["unknown"] = total - counts["agent"] - counts["person"]
-    return counts
-
-
-class Recorded:
-    """What checkpoints say of themselves of the lines and tokens of their commits, by day.
-
-    No line is traced: the lines are those of `initial_attribution`, as they were committed.
-    """
-
-    def __init__(self) -> None:
-        self.commits = 0
-        self.days: dict[str, Counts] = {}
-        self._tokens = transcripts.make_usage()
-        self._sessions: set[str] = set()
-        self._counted: set[tuple[str, str]] = set()
-
-    def take(self, commit: Record) -> None:
-        """Add a commit record with its checkpoints; a checkpoint of several commits counts once."""
-        self.commits += 1
-        persons, unknowns, added = [0], [0], 0
-        for link in commit["checkpoints"]:
-            for part in link.get("contents", ()):
-                key = link["checkpoint_id"], part["session_id"]
-                if key in self._counted:
-                    continue
-                self._counted.add(key)
-                self._sessions.add(part["session_id"])
-                agent, person, unknown = _list_attributed(part.get("initial_attribution"))
-                added += agent
-                persons.append(person)
-                unknowns.append(unknown)
-                spent = transcripts.count_spent(part.get("token_usage_delta"), part["agent"])
-                transcripts.add_counts(self._tokens, spent)
-        # Each session of a commit counts the same person's lines.
-        pairs = ("agent", added), ("person", max(persons)), ("unknown", max(unknowns))
-        for who, lines in pairs:
-            if lines:
-                day = self.days.setdefault(commit["day"], dict.fromkeys(WHO[:3], 0))
-                day[who] += lines
-
-    def build_record(self) -> dict[str, Any]:
-        """commits, sessions: their numbers; added: lines by author; tokens."""
-        added = {who: sum(day[who] for day in self.days.values()) for who in WHO[:3]}
-        numbers = {"commits": self.commits, "sessions": len(self._sessions)}
-        return {**numbers, "added": added, "tokens": self._tokens}
-
-
-def _list_attributed(attribution: object) -> list[int]:
-    """The lines that an `initial_attribution` counts as added by the agent, by a person and by
-    nobody known; those of the original program name the first two by other keys."""
-    credit = json.ensure_object(attribution)
-    lines = json.ensure_object(credit.get("lines_added"))
-    if not lines:
-        changed = [credit.get(key) for key in ("human_added", "human_modified")]
-        lines = {"agent": credit.get("agent_lines")}
-        lines["person"] = sum(map(transcripts.parse_count, changed))
-    return [transcripts.parse_count(lines.get(who)) for who in WHO[:3]]
+    return {**make_counts(), "removed": 0}
 
 
 # Compute the cost of tokens by a table of prices; without a price the cost is not known.

@@ -25,7 +25,7 @@ from gitcp.git.objects import (
 )
 from gitcp.git.objects.object_lists import build_log_args, read_names
 from gitcp.git.objects.reading import run_tasks, split_windows, spread_batches
-from gitcp.lines import edit_lines
+from gitcp.lines import edit_lines, tallies
 from gitcp.record import journal, stream
 from gitcp.record.journal import credit
 from gitcp.record.session import others
@@ -69,19 +69,28 @@ _FIRST, _BATCH, _ALONE = 8, 256, 8
 
 
 def list_commits(
-    repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
+    repo: Repo,
+    revisions: Sequence[str],
+    options: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    *,
+    counted: bool = False,
 ) -> Iterator[Record]:
     """A commit record for each commit of the revisions (none: HEAD), in the order of git log.
 
-    options: of git log, such as ALL; paths: only commits that change one of them.  checkpoints:
-    the ids of the last trailer block, then of the note, each with its sessions, or `missing` if it
-    is not stored here.  Raises Error for an unknown revision.
+    options: of git log, such as ALL; paths: only commits that change one of them.  counted: with
+    the lines of commits that have sessions.  checkpoints: the ids of the last trailer block, then
+    of the note, each with its sessions, or `missing` if it is not stored here.  Raises Error for
+    an unknown revision.
     """
-    return map_commits(repo, iter, revisions, options, paths)
+    return map_commits(repo, iter, revisions, options, paths, counted=counted)
 
 
 def map_commits(
-    repo: Repo, convert: Callable[[Iterator[Record]], Iterator[Converted]], *chosen: Sequence[str]
+    repo: Repo,
+    convert: Callable[[Iterator[Record]], Iterator[Converted]],
+    *chosen: Sequence[str],
+    counted: bool = False,
 ) -> Iterator[Converted]:
     """The values that convert() makes of the records of list_commits().
 
@@ -89,7 +98,7 @@ def map_commits(
     """
 
     def begin(objects: Objects) -> Callable[[list[_Fields]], list[Converted]]:
-        store = _Store(repo)
+        store = _Store(repo, counted)
         return lambda batch: list(convert(store.read_records(batch)))
 
     with Objects(repo):
@@ -139,19 +148,43 @@ def _parse_commit(head: bytes, message: bytes, note: bytes) -> Record:
     return commit
 
 
+def count_lines(counter: tallies.Counter, oids: Sequence[str]) -> dict[str, object]:
+    """commit -> the key `lines` of its record: what it adds and removes, by author.  What lacks is
+    not told here."""
+    with console.Collected():
+        counted = counter.count(oids)
+    return {oid: tally.build_lines() for oid, tally in counted.items()}
+
+
 class _Store:
     """Reads many checkpoints of the permanent store at a time."""
 
-    def __init__(self, repo: Repo) -> None:
+    def __init__(self, repo: Repo, counted: bool = False) -> None:
+        """counted: whether the records get the lines of commits."""
         self._repo = repo
         self._refs: list[str] | None = None
         self._places = checkpoints.Places(repo)
+        self._counter: tallies.Counter | None = None
+        if counted:
+            self._counter = tallies.Counter(repo)
 
     def read_records(self, batch: list[_Fields]) -> Iterator[Record]:
         """The records of commits, with the stored details of each checkpoint."""
         windows = (list(starmap(_parse_commit, part)) for part in split_windows(batch, _WINDOW))
-        for window in run_tasks(self._repo.objects, map(self._add_sessions, windows)):
-            yield from window
+        tasks = run_tasks(self._repo.objects, map(self._add_sessions, windows))
+        if self._counter is None:
+            for window in tasks:
+                yield from window
+            return
+        records = []
+        for window in tasks:
+            records.extend(window)
+        linked = [record["oid"] for record in records if record["checkpoints"]]
+        lines_by_oid = count_lines(self._counter, linked)
+        for record in records:
+            if record["oid"] in lines_by_oid:
+                record["lines"] = lines_by_oid[record["oid"]]
+        yield from records
 
     def _add_sessions(self, window: list[Record]) -> Steps[list[Record]]:
         """Add the stored details of each checkpoint to the records of commits."""
@@ -584,19 +617,23 @@ def read_linked(repo: Repo, oid: str) -> list[Record]:
 
 def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
     """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch
-    (the commit first at the front), and contents: each session's part, prompts, transcript
-    (bytes), and linked_turns, the turns {turn_id, number, prompt} that made the commit's files."""
+    (the commit first at the front; each with `lines`), and contents: each session's part, prompts,
+    transcript (bytes), and linked_turns, the turns {turn_id, number, prompt} that made the commit's
+    files."""
     carrying = listing.find_carriers(repo, ids)
     names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
+    counter = tallies.Counter(repo)
     records = []
     for name in ids:
         checkpoint = checkpoints.read_checkpoint(repo, name)
         oids = sorted(carrying[name], key=lambda oid: oid != first)
+        lines_by_oid = count_lines(counter, oids)
         commits = []
         for oid in oids:
             commit = parse_commit(oid, repo.objects.need(oid, "commit"))
             subject, time = commit["message"].partition("\n")[0], parse_ident(commit["author"])[1]
-            commits.append({"oid": oid, "author": names[oid], "time": time, "message": subject})
+            shown = {"oid": oid, "author": names[oid], "time": time, "message": subject}
+            commits.append({**shown, "lines": lines_by_oid.get(oid)})
         contents = []
         for entry in checkpoint["sessions"]:
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])

@@ -8,7 +8,7 @@ from gitcp.agents.transcripts.transcript_facts import parse_time
 from gitcp.lines import sums
 from gitcp.steps import handover_text
 from gitcp.terminal import scales
-from gitcp.terminal.usage import format_shares, format_usage
+from gitcp.terminal.usage import count_session, format_lines, format_usage
 from gitcp.text import json, prompt_text, spans
 from gitcp.text.json import ensure_object
 from gitcp.text.spans import (
@@ -55,7 +55,9 @@ def draw_log(commits: Iterable[Record]) -> Iterator[Line]:
             (commit["message"], "bold" if commit["checkpoints"] else ""),
         ]
         for checkpoint in commit["checkpoints"]:
-            yield from _draw_checkpoint(checkpoint)
+            yield from _draw_checkpoint(checkpoint, commit)
+        if shares := format_lines(commit, ("person", "unknown")):
+            yield [("        ", ""), (shares, "dim")]
 
 
 def draw_oneline(commits: Iterable[Record]) -> Iterator[Line]:
@@ -75,7 +77,7 @@ def _lacks_checkpoint(commit: Record) -> bool:
     return any(link.get("missing") for link in commit["checkpoints"])
 
 
-def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
+def _draw_checkpoint(checkpoint: Record, commit: Record) -> Iterator[Line]:
     name = (f"    {checkpoint['checkpoint_id']}", "cyan")
     if checkpoint.get("missing"):
         yield [name, ("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
@@ -83,8 +85,8 @@ def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
     for session in checkpoint["contents"]:
         usage = session.get("token_usage_delta") or session.get("token_usage")
         used = format_usage(usage, session["agent"])
-        share = format_shares(session.get("initial_attribution"), ("agent",))
-        lines = f"{share} lines" if share else ""
+        added = count_session(commit, session["session_id"])
+        lines = f"+{count_noun(added, 'line')}" if added else ""
         facts = ", ".join(filter(None, [count_noun(len(session["files"]), "file"), lines, used]))
         if session.get("forgotten"):
             facts = f"forgotten {str(session['forgotten'])[:10]}"
@@ -93,9 +95,6 @@ def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
         if prompts := prompt_text.list_names(session["asked"]):
             more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
             yield [("        ", ""), (shorten(prompts[0], _PROMPT), ""), (more, "dim")]
-    for session in checkpoint["contents"][:1]:
-        if shares := format_shares(session.get("initial_attribution"), ("person", "unknown")):
-            yield [("        ", ""), (shares, "dim")]
 
 
 def draw_parent(prompts: Sequence[str]) -> Iterator[Line]:
@@ -156,7 +155,7 @@ def draw_graph(
     lanes = allot_lanes([list(part) for part in parts])
     for n, (commit, sessions) in enumerate(zip(commits, parts, strict=True)):
         before, below = drawn.get(commit["oid"], ("* ", []))
-        added = {name: _get_added(part) for name, part in sessions.items()}
+        added = {name: _get_added(commit, name) for name in sessions}
         yield [
             *lanes.draw_row(n, dict.fromkeys(sessions, "+")),
             (before, ""),
@@ -265,8 +264,10 @@ def _map_parts(commit: Record) -> dict[str, Record]:
     return {part["session_id"]: part for part in parts}
 
 
-def _get_added(part: Record) -> Record:
-    return ensure_object(ensure_object(part.get("initial_attribution")).get("lines_added"))
+def _get_added(commit: Record, session_id: str) -> Record:
+    """The lines that a commit adds, with those of one session as the agent's."""
+    added = ensure_object(ensure_object(commit.get("lines")).get("added"))
+    return {**added, "agent": count_session(commit, session_id)}
 
 
 def _list_shares(added: Mapping[str, Record], lanes: Lanes) -> list[Share]:
@@ -299,15 +300,23 @@ def _draw_bar(shares: Sequence[Share]) -> Iterator[tuple[str, str]]:
 _ROLES = {"User": "green", "Assistant": "", "Tool": "dim"}
 _LINES = 12  # of an entry that is not shown in full
 _SHOWN_PROMPT = 60
+_SHOWN_AUTHORS = ("agent", "person", "unknown", "unrecorded")
 
 
 def draw_committed(
-    checkpoint: Record, when: When, full: bool, talk: bool, whole: bool = False
+    checkpoint: Record,
+    when: When,
+    full: bool,
+    talk: bool,
+    whole: bool = False,
+    *,
+    stored: bool = False,
 ) -> Iterator[Line]:
     """A committed checkpoint as read_committed() makes it.
 
-    talk: with the conversation; whole: with all turns of it, not only those that made the
-    commit's files; full: nothing shortened.
+    stored: with the count of lines that was stored with each session.  talk: with the
+    conversation; whole: with all turns of it, not only those that made the commit's files; full:
+    nothing shortened.
     """
     yield [("checkpoint ", ""), (checkpoint["checkpoint_id"], "cyan")]
     if checkpoint.get("missing"):
@@ -319,6 +328,8 @@ def draw_committed(
             (abbreviate(commit["oid"]), "yellow"),
             (f"  {when(commit['time'])}  {commit['author']}  {commit['message']}", ""),
         ]
+        if lines := format_lines(commit, _SHOWN_AUTHORS):
+            yield [(f"  lines: {lines}", "")]
     if not checkpoint["commits"]:
         yield [("  no commit carries it", "dim")]
     branch = f"branch {checkpoint['branch']}" if checkpoint["branch"] else ""
@@ -327,7 +338,10 @@ def draw_committed(
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for session in checkpoint["contents"]:
         yield []
-        yield from _draw_session(session, when, whole)
+        added = sum(count_session(c, session["session_id"]) for c in checkpoint["commits"][:1])
+        yield from _draw_session(session, when, whole, added)
+        if stored:
+            yield from _draw_stored(ensure_object(session.get("initial_attribution")))
         if talk:
             yield from _draw_talk(session, full, whole)
 
@@ -346,7 +360,8 @@ def _draw_talk(session: Record, full: bool, whole: bool) -> Iterator[Line]:
         yield [(f"    … {count_noun(others, 'other prompt')} of the session: --all", "dim")]
 
 
-def _draw_session(record: Record, when: When, whole: bool) -> Iterator[Line]:
+def _draw_session(record: Record, when: When, whole: bool, added: int) -> Iterator[Line]:
+    """A session behind a commit; added: its lines in the commit."""
     agent = record["agent"] or "Agent"
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
     branch = f"branch {record['branch']}" if record.get("branch") else ""
@@ -358,7 +373,8 @@ def _draw_session(record: Record, when: When, whole: bool) -> Iterator[Line]:
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
         if used := format_usage(record.get(key), agent):
             yield [(f"  {name}: {used}", "")]
-    yield from _draw_attribution(ensure_object(record.get("initial_attribution")))
+    if added:
+        yield [(f"  +{count_noun(added, 'line')} of this commit", "")]
     if record.get("commit"):
         yield [(f"  linked by a note to commit {record['commit']}", "")]
     if intent := ensure_object(record.get("summary")).get("intent"):
@@ -379,7 +395,8 @@ def _format_time(stored: str, when: When) -> str:
     return stored if time is None else when(time / 10**9)
 
 
-def _draw_attribution(credit: Record) -> Iterator[Line]:
+def _draw_stored(credit: Record) -> Iterator[Line]:
+    """The count of lines that was stored with a session."""
     if credit:
         keys = ("agent_lines", "agent_removed", "total_committed")
         counts = (credit.get(key) for key in keys)
@@ -390,9 +407,7 @@ def _draw_attribution(credit: Record) -> Iterator[Line]:
         people = {k: credit.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")}
         done = [f"{verb} {count}" for verb, count in people.items() if count]
         words += [f"a person {' and '.join(done)}"] if done else []
-        yield [(f"  attribution: {', '.join(words)}", "")]
-    if hands := format_shares(credit, ("agent", "others", "person", "unknown")):
-        yield [(f"  lines: {hands}", "")]
+        yield [(f"  stored as: {', '.join(words)}", "")]
 
 
 def draw_prompts(texts: Sequence[str], turns: Iterable[Mapping[str, Any]] = ()) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from gitcp.text.spans import count_noun, format_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 
@@ -24,16 +24,23 @@ def format_usage(usage: Any, agent: str = "") -> str:
     return f"{format_number(fresh)} tokens in, {format_number(output)} out{cached}{called}"
 
 
-def format_shares(attribution: Any, parts: Iterable[str]) -> str:
-    """The lines of parts (agent, others, person, unknown) in an initial_attribution: `person +3 -1,
-    unknown +2 -0`, the agent's without a name; '' if it counts none."""
-    credit, shares = ensure_object(attribution), list[str]()
-    added, removed = map(ensure_object, map(credit.get, ("lines_added", "lines_removed")))
+def format_lines(commit: Mapping[str, Any], parts: Iterable[str]) -> str:
+    """The lines of a commit's record by parts (words of WHO): `person +3 -1, unknown +2 -0`, the
+    agents' without a name; '' if it has none."""
+    lines = commit.get("lines")
+    if not lines:
+        return ""
+    shares = []
     for part in parts:
-        plus, minus = (
-            transcripts.parse_count(added.get(part)),
-            transcripts.parse_count(removed.get(part)),
-        )
+        plus = lines["added"][part]
+        minus = lines["removed"][part]
         if plus or minus:
-            shares.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
+            name = "" if part == "agent" else f"{part} "
+            shares.append(f"{name}+{plus} -{minus}")
     return ", ".join(shares)
+
+
+def count_session(commit: Mapping[str, Any], session_id: str) -> int:
+    """The lines of a session that a commit's record counts as added."""
+    count: int = ensure_object(commit.get("lines")).get("sessions", {}).get(session_id, 0)
+    return count

@@ -94,6 +94,11 @@ def get_kind(message: str) -> str:
     return _KINDS.get(message, "")
 
 
+def list_lacking() -> dict[str, str]:
+    """The messages of this process that have a kind, with their kinds, until take_lacking()."""
+    return dict(_KINDS)
+
+
 def take_lacking() -> dict[str, list[str]]:
     """Kind -> the messages of this process that waited for its end; each is given once."""
     lacking: dict[str, list[str]] = {}

@@ -42,7 +42,8 @@ def test_a_commit_shows_its_checkpoint_session_prompts_files_and_transcript(stor
         ", branch main\n",
         "\n  this commit: ",
         "\n  whole session: ",
-        "\n  attribution: 2 of 2 lines by the agent (100 %)\n",
+        "\n  lines: +2 -0\n",
+        "\n  +2 lines of this commit\n",
         "\n     2  Please add hello\n",
         "\n    hello.txt  ",
         "\n    [User] Please add hello\n",
@@ -75,8 +76,9 @@ def test_the_agents_lines_are_those_of_its_share(world: World) -> None:
     world.agent("session-a").turn("tidy", {"old.txt": None, "new.txt": "new\n"})
     world.write("mine.txt", "mine\n")
     world.commit("old.txt", "new.txt", "mine.txt")
-    attribution = "attribution: 4 of 5 lines by the agent (80 %), a person added 1\n"
-    assert attribution in world.gitcp("show", "HEAD")
+    text = world.gitcp("show", "-v", "HEAD")
+    assert "  lines: +1 -3, person +1 -0\n" in text
+    assert "  stored as: 4 of 5 lines by the agent (80 %), a person added 1\n" in text
 
 
 def test_a_checkpoint_is_found_by_commit_and_by_the_beginning_of_its_id(story: Story) -> None:

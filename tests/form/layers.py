@@ -41,7 +41,7 @@ PURE = set(
     gitcp.extras.search.rules gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message
     gitcp.git.config_table gitcp.git.objects.patches gitcp.git.places gitcp.git.private_files
     gitcp.guard.guard_rules gitcp.lines.blame_format gitcp.lines.committed.line_moves
-    gitcp.lines.sums gitcp.record.journal.credit gitcp.record.journal.cuts
+    gitcp.lines.sums gitcp.lines.tally gitcp.record.journal.credit gitcp.record.journal.cuts
     gitcp.record.looks.credit_cases gitcp.record.match.holding gitcp.record.match.linking
     gitcp.record.session.stream_rules gitcp.setup.care.findings gitcp.setup.ci_jobs
     gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.plan

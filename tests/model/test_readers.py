@@ -17,7 +17,7 @@ import pytest
 from gitcp.extras.page import change, gather
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.lines import blame, blame_format, exports, sums
+from gitcp.lines import blame, blame_format, exports, tally
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.link import commits
@@ -83,13 +83,13 @@ class Readers:
             for commit in exports.list_commits(self.repo, ["HEAD"], (), exports.WHOLE):
                 spots: dict[Spot, Name] = {}
                 counts: Counter[str] = Counter()
-                for patch in sums.list_patches(commit):
+                for patch in tally.list_patches(commit):
                     known = commit["known"].get(patch["path"], {})
                     for _, _, first, many in patch["hunks"]:
                         for line in range(first, first + many):
                             author = known.get(line, commit["unsaid"])
                             spots[commit["oid"], patch["path"], line] = name(author)
-                    for who, lines in sums.count_added(commit, patch).items():
+                    for who, lines in tally.count_added(commit, patch).items():
                         counts[who if isinstance(who, str) else who[2]] += lines
                 yield spots, counts
 

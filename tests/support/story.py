@@ -54,11 +54,11 @@ def tell(world: World) -> Story:
 
 def contents(path: Path) -> dict[str, bytes]:
     """Every file of gitcp's and every ref below a repository: what reading must leave alone, apart
-    from what is kept of git's answers."""
+    from what is kept of git's answers and what was worked out."""
     git = path / ".git"
     folders = [git / "entire-sessions", git / "gitcp", git / "refs"]
     files = [p for folder in folders for p in sorted(folder.rglob("*")) if p.is_file()]
-    files = [p for p in files if p.name != "asked"]
+    files = [p for p in files if p.name != "asked" and p.parent.name != "cache"]
     return {str(p): p.read_bytes() for p in files}
 
 

@@ -70,10 +70,10 @@ def run(argv: Sequence[str]) -> int:
         options.append("--topo-order")  # the order of git's graph
     chosen = revisions, options, paths
     if args.json:
-        cli.write_records(commits.list_commits(repo, *chosen))
+        cli.write_records(commits.list_commits(repo, *chosen, counted=True))
     elif args.graph:
         graph = commits.read_graph(repo, *chosen)
-        records = list(commits.list_commits(repo, *chosen))
+        records = list(commits.list_commits(repo, *chosen, counted=True))
         lines = history.draw_graph(records, graph, with_prompts=not args.oneline)
         if width := cli.read_width():  # a line that wraps would break the lanes
             lines = (history.fit_line(line, width) for line in lines)
@@ -164,7 +164,7 @@ def _draw_commits(repo: Repo, oneline: bool, *chosen: Sequence[str]) -> Iterator
     def draw_each(records: Iterator[Record]) -> Iterator[tuple[str, str]]:
         return ((record["oid"], "".join(draw(draw_commits([record])))) for record in records)
 
-    return commits.map_commits(repo, draw_each, *chosen)
+    return commits.map_commits(repo, draw_each, *chosen, counted=not oneline)
 
 
 def _add_changes(

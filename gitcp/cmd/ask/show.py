@@ -31,6 +31,7 @@ OPTIONS = (
         make_flag("--transcript", "only the transcript, as stored"),
     ],
     make_flag("-p --patch", "show what it changed as well"),
+    make_flag("-v --verbose", "show the count of lines that was stored with each session, too"),
     JSON,
     OFFLINE,
     make_value(
@@ -58,8 +59,8 @@ def run(argv: Sequence[str]) -> int:
         else:
             talk, whole = not args.no_transcript, args.all or args.full
             patches = [steps.choose_patch(repo, r) for r in records] if args.patch else []
-            texts = cli.choose_drawing()(draw_records(records, args.full, talk, whole))
-            texts = chain(texts, _read_patches(repo, patches))
+            lines = draw_records(records, args.full, talk, whole, args.verbose)
+            texts = chain(cli.choose_drawing()(lines), _read_patches(repo, patches))
             cli.page_texts(texts, has_patch=args.patch)
     return OK
 
@@ -99,7 +100,11 @@ def build_plain(entry: Record, full: bool, *, talk: bool = True) -> Record:
 
 
 def draw_records(
-    records: Iterable[Record], full: bool = False, talk: bool = True, whole: bool = False
+    records: Iterable[Record],
+    full: bool = False,
+    talk: bool = True,
+    whole: bool = False,
+    stored: bool = False,
 ) -> Iterator[Line]:
     """The lines of records, with a blank line between them; flags as for draw_committed()."""
     for n, entry in enumerate(records):
@@ -110,6 +115,8 @@ def draw_records(
         elif entry["type"] == "point":
             yield from answers.draw_other_point(entry, term.format_time)
         else:
-            committed = "checkpoint_id" in entry
-            draw = history.draw_committed if committed else answers.draw_shown_temporary
-            yield from draw(entry, term.format_time, full, talk, whole)
+            when = term.format_time
+            if "checkpoint_id" in entry:
+                yield from history.draw_committed(entry, when, full, talk, whole, stored=stored)
+            else:
+                yield from answers.draw_shown_temporary(entry, when, full, talk, whole)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import partial
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.extras.reports import reports
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.lines import exports, prices, sums
+from gitcp.lines import exports, prices, sums, tallies, tally
 from gitcp.lines.committed import evidence
 from gitcp.terminal import cli, extras, history
 
@@ -74,20 +75,30 @@ def _count_lines(
     gc.disable()  # the objects of each window of commits are freed without it
     counted = sums.Sums()
     with Objects(repo):
-        authors = evidence.Evidence(repo)
-        replay = None
         if with_survival:
-            replay = reports.Replay(repo, authors, revisions, paths).begin()
-        options, limits = (reports.OPTIONS, ()) if replay else ((*exports.WHOLE, *choice), paths)
-        commits = exports.list_commits(repo, revisions, limits, options)
-        for commit in commits:
-            if replay:
-                replay.replay_commit(commit)
-            if exports.limit_patches(commit, paths):
-                counted.take(commit)
+            survival = _replay_history(repo, revisions, paths, counted)
+        else:
+            for counts in tallies.list_tallies(repo, revisions, paths, (*exports.WHOLE, *choice)):
+                counted.take(counts)
         stats = counted.build_record()
-        if replay:
-            stats["survival"] = replay.build_record()
+        if with_survival:
+            stats["survival"] = survival
         if prices:
             stats["cost"] = prices.sum_record(counted.spent)
     return stats
+
+
+def _replay_history(
+    repo: Repo, revisions: list[str], paths: list[str], counted: sums.Sums
+) -> Record:
+    """Count all commits of revisions; return the key `survival`."""
+    authors = evidence.Evidence(repo)
+    replay = reports.Replay(repo, authors, revisions, paths).begin()
+    for commit in exports.list_commits(repo, revisions, (), reports.OPTIONS):
+        replay.replay_commit(commit)
+        counts = tally.count_commit(commit)
+        if paths:
+            counts = counts.limit(partial(exports.is_below, paths=paths))
+        if counts.files or not paths:
+            counted.take(counts)
+    return replay.build_record()

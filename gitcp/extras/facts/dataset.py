@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from gitcp.extras.facts.tables import Row, Rows, Teams
     from gitcp.git.objects.patches import Change
-    from gitcp.lines.sums import CommitCounts
+    from gitcp.lines.tally import CommitCounts
     from gitcp.text.record_types import Record
 
     Source = tuple[str, str]  # the URLs or paths of a repository and of its checkpoints

@@ -13,7 +13,7 @@ from gitcp.agents import transcripts
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.checkpoints.format import line_authors
 from gitcp.errors import Error
-from gitcp.lines import sums
+from gitcp.lines import tally
 from gitcp.text import prompt_text
 
 TYPE_CHECKING = False
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.checkpoints.format.line_authors import Author, LineRecord
-    from gitcp.lines.sums import CommitCounts, Event
+    from gitcp.lines.sums import Event
+    from gitcp.lines.tally import CommitCounts
     from gitcp.text.record_types import Item
 
     Column = tuple[str, str, str]  # name, type, meaning
@@ -191,9 +192,9 @@ def make_commit_rows(commit: CommitCounts, teams: Teams, change: str, light: boo
     commit's patches were not read."""
     name, _, stamp = commit["author"].rpartition("<")
     mail = stamp.partition(">")[0]
-    files = [_make_file_row(commit, patch) for patch in sums.list_patches(commit)]
+    files = [_make_file_row(commit, patch) for patch in tally.list_patches(commit)]
     total = [sum(row[index] for row in files) for index in range(1, 7)]
-    removed = sums.count_removed(commit)
+    removed = tally.count_commit(commit).sum_removed()
     lines = [*total, removed["agent"], removed["person"]]
     row = (
         *(name.strip(), mail, find_team(teams, mail), change),
@@ -209,15 +210,15 @@ def make_commit_rows(commit: CommitCounts, teams: Teams, change: str, light: boo
         "sessions": [_make_session_row(record) for record in commit["records"]],
         "files": files,
         "authored_lines": [
-            line for p in sums.list_patches(commit) for line in _make_authored_rows(commit, p)
+            line for p in tally.list_patches(commit) for line in _make_authored_rows(commit, p)
         ],
     }
 
 
 def _make_file_row(commit: CommitCounts, patch: Any) -> Row:
-    counts = dict.fromkeys(sums.WHO, 0)
-    for who, count in sums.count_added(commit, patch).items():
-        counts[who if isinstance(who, str) else "agent"] += count
+    counts = dict.fromkeys(tally.WHO, 0)
+    for who, count in tally.count_added(commit, patch).items():
+        counts[tally.get_word(who)] += count
     removed = sum([hunk[1] for hunk in patch["hunks"]])
     shares = counts["agent"], counts["person"], counts["unknown"], counts["unrecorded"]
     return patch["path"] or patch["old"], sum(shares), removed, *shares
@@ -228,7 +229,7 @@ def _make_authored_rows(commit: CommitCounts, patch: Any) -> Iterable[Row]:
     for _, _, first, count in patch["hunks"]:
         line = first
         for author, lines in line_authors.group_runs(known, first, count):
-            owner: Author = author or {**_NOBODY, "who": sums.get_default_owner(commit)}
+            owner: Author = author or {**_NOBODY, "who": tally.get_default_owner(commit)}
             who = owner["agent"], owner["model"], owner["session_id"], owner["turn_id"]
             ids = owner["tool_use_id"] or "", owner["checkpoint_id"]
             yield patch["path"], line, lines, owner["who"], *who, *ids

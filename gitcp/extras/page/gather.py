@@ -13,8 +13,8 @@ from gitcp.errors import Error
 from gitcp.extras.page import page_parts
 from gitcp.git import decode_name, refs
 from gitcp.git.records import load_entry
-from gitcp.lines import exports, prices, sums
-from gitcp.lines.sums import find_model
+from gitcp.lines import exports, prices, sums, tally
+from gitcp.lines.tally import find_model
 from gitcp.link import commits
 from gitcp.text import term
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.lines.committed.evidence import Evidence
     from gitcp.lines.prices import Prices
-    from gitcp.lines.sums import CommitCounts
+    from gitcp.lines.tally import Tally
     from gitcp.text.record_types import Record
 
-    # path -> (a session, or a word of sums.WHO; the author of the commit)
+    # path -> (a session, or a word of tally.WHO; the author of the commit)
     Removers = dict[str, set[tuple[str, str]]]
     Steps = dict[str, list[Step]]
     # Commit, path -> the authors of its lines, and that of the other lines.
@@ -198,33 +198,29 @@ def count_lines(
     counting = sums.Sums()
     options = ["--no-walk=unsorted"]
     for commit in exports.list_commits(repo, names, (), options, share_with):
-        counting.take(commit)
-        shares: dict[str, dict[str, int]] = {}
-        for patch in sums.list_patches(commit):
+        counts = tally.count_commit(commit)
+        counting.take(counts)
+        for patch in tally.list_patches(commit):
             step = commit["oid"], patch["was"], patch["oid"], patch["hunks"]
             for path in {patch["path"], patch["old"]} - {""}:
                 steps.setdefault(path, []).append(step)
-            row = shares.setdefault(patch["path"] or patch["old"], {})
-            for who, count in sums.count_added(commit, patch).items():
-                key = who if isinstance(who, str) else who[2]
-                row[key] = row.get(key, 0) + count
-        counted[commit["oid"]] = shares
-        for patch in sums.list_patches(commit):
+        counted[commit["oid"]] = counts.map_files()
+        for patch in tally.list_patches(commit):
             known = commit["known"].get(patch["path"], {})
             credited[commit["oid"], patch["path"]] = known, commit["unsaid"]
-        cut = [p["old"] for p in sums.list_patches(commit) if any(hunk[1] for hunk in p["hunks"])]
-        by = _find_removers(commit, authors[commit["oid"]]) if cut else set()
+        cut = [p["old"] for p in tally.list_patches(commit) if any(hunk[1] for hunk in p["hunks"])]
+        by = _find_removers(counts, authors[commit["oid"]]) if cut else set()
         for path in cut:
             removers.setdefault(path, set()).update(by)
     return Counts(counting.build_record(), counted, removers, steps, credited)
 
 
-def _find_removers(commit: CommitCounts, author: str) -> set[tuple[str, str]]:
-    counts = sums.count_removed(commit)
-    removers = {(kind, author) for kind, count in counts.items() if count and kind != "agent"}
-    for metadata in [record["metadata"] for record in commit["records"] if counts["agent"]]:
-        attribution = metadata.get("initial_attribution")
-        removed = attribution.get("lines_removed") if isinstance(attribution, dict) else None
-        if isinstance(removed, dict) and removed.get("agent"):
-            removers.add((str(metadata.get("session_id")), author))
+def _find_removers(counts: Tally, author: str) -> set[tuple[str, str]]:
+    """Who may have removed lines of a commit: (session id or a word of WHO, its author)."""
+    removed = counts.sum_removed()
+    removers = {(kind, author) for kind, count in removed.items() if count and kind != "agent"}
+    if removed["agent"]:
+        for session in counts.sessions:
+            if session.removed_by is not None and session.removed_by["agent"]:
+                removers.add((session.session_id, author))
     return removers

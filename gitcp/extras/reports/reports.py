@@ -18,19 +18,17 @@ from gitcp.git.gitdir import ask_config
 from gitcp.git.objects import Objects, read_commit
 from gitcp.git.records import decode_lines, load_entry
 from gitcp.git.repo import Repo
-from gitcp.lines import absent, exports
+from gitcp.lines import absent, exports, tallies
 from gitcp.lines.sums import (
-    Recorded,
     Sums,
     Survival,
-    count_removed,
-    get_default_owner,
     judge_attested,
     judge_checkpoint,
     judge_secret,
     judge_shares,
     parse_rules,
 )
+from gitcp.lines.tally import WHO, count_commit, get_default_owner
 from gitcp.link import commits
 from gitcp.record.session import is_gone
 from gitcp.record.turn import sessions
@@ -44,7 +42,8 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.lines.committed.evidence import Evidence
-    from gitcp.lines.sums import CommitCounts, Files, Reason
+    from gitcp.lines.sums import Files, Reason
+    from gitcp.lines.tally import CommitCounts
     from gitcp.text.record_types import Record, State
 
 
@@ -59,20 +58,26 @@ def build_recap(repo: Repo, since: str, until: str, author: str) -> Record:
     chosen += [f"--author={author}"] if author else []
     own = None if author else list_own_addresses(repo)
     chosen += listing.ALL
-    sums = Recorded()
+    sums = Sums()
     days: dict[str, dict[str, Any]] = {}
+    with Objects(repo):
+        for tally in tallies.list_tallies(repo, (), (), chosen):
+            sums.take(tally)
+    counted = sums.build_record()
     for commit in commits.list_commits(repo, (), chosen):
-        sums.take(commit)
         day = days.setdefault(commit["day"], {"sessions": {}, "commits": []})
         _add_commit(day, commit, own is None or commit["email"].lower() in own)
     return {
         "type": "recap",
         "repository": repo.top or repo.common,
-        **sums.build_record(),
+        "commits": counted["commits"],
+        "sessions": len(sums.list_stored()),
+        "added": counted["added"],
+        "tokens": counted["tokens"],
         "days": [
             {
                 "day": day,
-                "lines": sums.days.get(day, {}),
+                "lines": {who: sums.days[day][who] for who in WHO},
                 "sessions": [_finish_row(row) for row in days[day]["sessions"].values()],
                 "commits": days[day]["commits"],
             }
@@ -356,7 +361,7 @@ def _number_commit(oid: str) -> int:
 
 def _find_remover(commit: CommitCounts) -> str:
     """Who removed the lines of a commit; 'unknown' if several did."""
-    removers = [who for who, count in count_removed(commit).items() if count]
+    removers = [who for who, count in count_commit(commit).sum_removed().items() if count]
     return removers[0] if len(removers) == 1 else "unknown"
 
 
@@ -382,7 +387,7 @@ def check_range(repo: Repo, revisions: Sequence[str], target: str) -> Record:
     seen: dict[str, None] = {}
     with Objects(repo):
         for commit in exports.list_commits(repo, revisions, ()):
-            sums.take(commit)
+            sums.take(count_commit(commit))
             if (agent := commit["unsaid"]["agent"]) and not commit["linked"]:
                 reasons += judge_attested(rules, commit["oid"], agent)
         if {"need-checkpoints", "need-signatures", "no-secrets"} & rules.keys():

@@ -116,7 +116,7 @@ class Sessions:
         if not has_checkpoints(self._repo):
             return
         seen = set[str]()
-        for commit in commits.list_commits(self._repo, (), listing.CARRYING):
+        for commit in commits.list_commits(self._repo, (), listing.CARRYING, counted=True):
             for checkpoint in commit["checkpoints"]:
                 for part in checkpoint.get("contents", ()):
                     if part["session_id"] in seen:
@@ -132,6 +132,7 @@ class Sessions:
                         "turns": {},
                         "files_touched": [],
                         "part": part,
+                        "lines": commit.get("lines"),
                         "checkpoint": checkpoint["checkpoint_id"],
                     }
 
@@ -231,7 +232,8 @@ class Commits:
     def list_rows(self) -> Iterator[Row]:
         """The commits in the order of git log."""
         if refs.read_head(self._repo):
-            yield from map(build_commit, commits.list_commits(self._repo, ("HEAD",)))
+            listed = commits.list_commits(self._repo, ("HEAD",), counted=True)
+            yield from map(build_commit, listed)
 
     def list_parts(self, row: Row) -> list[Row]:
         """All of a commit, the prompts behind it, its files."""

@@ -11,7 +11,7 @@ from gitcp.agents.transcripts import transcript_facts
 from gitcp.extras.ui.panes import Row, count_changes
 from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs, describe_lacking
 from gitcp.terminal import answers
-from gitcp.terminal.usage import format_shares, format_usage
+from gitcp.terminal.usage import count_session, format_lines, format_usage
 from gitcp.text import spans
 from gitcp.text.json import ensure_object
 from gitcp.text.spans import abbreviate
@@ -40,8 +40,8 @@ def build_session(record: Record, when: Day) -> Row:
         transcripts.count_spent(usage, record["agent"])
     )
     spent = fresh + creation + output
-    percent = ensure_object(part.get("initial_attribution")).get("agent_percentage")
-    share = f"  {percent:.0f} %" if isinstance(percent, int | float) else ""
+    added = count_session(record, session_id)
+    share = f"  +{spans.format_number(added)}" if added else ""
     files = spans.count_noun(len(record["files_touched"]), "open file")
     head = [
         (time, "dim"),
@@ -138,7 +138,7 @@ def build_commit(commit: Record) -> Row:
     """The row of a commit with the sessions behind it."""
     parts = [part for c in commit["checkpoints"] for part in c.get("contents", ())]
     agents = ", ".join(dict.fromkeys(part["agent"] or "Agent" for part in parts))
-    share = format_shares(parts[0].get("initial_attribution"), ("agent",)) if parts else ""
+    share = format_lines(commit, ("agent",))
     oid, subject = commit["oid"], commit["message"]
     lines = [
         [(abbreviate(oid), "yellow"), (f" {subject}", "bold" if parts else "")],
@@ -174,7 +174,8 @@ def build_commit_parts(
                     (spans.shorten(prompt, _WORDS), ""),
                 ]
                 used = format_usage(part.get("token_usage_delta"), part["agent"])
-                lines = format_shares(part.get("initial_attribution"), ("agent", "person"))
+                added = count_session(commit, part["session_id"])
+                lines = f"+{spans.count_noun(added, 'line')}" if added else ""
                 facts = [f"checkpoint {name}, session {part['session_id']}", used, lines]
                 talk: list[Block] = [("text", [*filter(None, facts), "", *prompt.split("\n")])]
                 row_id = f"{name} {part['session_id']} {number}"
@@ -228,7 +229,7 @@ def describe_session(record: Mapping[str, Any], turns: Sequence[Turn]) -> list[B
     part = record["part"]
     usage = record.get("token_usage") or part.get("token_usage")
     used = format_usage(usage, record["agent"])
-    shares = format_shares(part.get("initial_attribution"), ("agent", "others", "person"))
+    shares = format_lines(record, ("agent", "person", "unknown"))
     calls = sum(p["kind"] == "call" for turn in turns for p in turn["parts"])
     counted = f"{spans.count_noun(len(turns), 'turn')}, {spans.count_noun(calls, 'call')}"
     facts = [f"session {record['session_id']}", f"{record['agent'] or 'Agent'}, {record['state']}"]

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
         resolved: list[Resolved]
 
     class Change(TypedDict):
-        """A commit with its files.  day: as by --date=short.  author: `Name <mail> seconds`.
-        committer: begins with `Name <mail>`."""
+        """A commit with its files.  day: as by --date=short.  author, committer: `Name <mail>
+        seconds`."""
 
         oid: str
         parents: Sequence[str]
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 _MOST = 1 << 31  # lines of a file
 _MARK, _FIELDS = b"\x02", 6  # no line between patches begins with it; a message has no NUL
-FORMAT = "--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
+FORMAT = "--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%cn <%ce> %ct%x00%B%x00"
 _SIDES = b"--- ", b"+++ "  # these lines repeat the names
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
 _RAW = "log --raw --root -z -c --no-abbrev --no-renames --no-show-signature --no-notes".split()
-_FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
+_FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce> %ct%x00%B%x00"
 _VERSIONS = 20  # contents of a path that are read before a linked commit
 LARGEST = 2 << 20  # bytes of a content whose lines are looked for
 _AHEAD = 6  # contents of a path that are read together
@@ -51,7 +51,7 @@ def list_reverted(message: bytes) -> list[str]:
 class About(NamedTuple):
     """What a commit says of itself."""
 
-    author: str  # `Name <mail> seconds`
+    author: str  # both are `Name <mail> seconds`
     committer: str
     message: bytes
 

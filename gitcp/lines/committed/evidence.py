@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import marshal
-from functools import partial
+from functools import cached_property, partial
 from zlib import crc32
 
 from gitcp import agents
 from gitcp.checkpoints import links
 from gitcp.checkpoints.format import line_authors
 from gitcp.git import decode_name, encode_name
+from gitcp.git.kept import make_key
 from gitcp.git.objects import parse_ident
 from gitcp.git.objects.reading import split_windows
 from gitcp.lines import absent, blame_format, uncommitted
 from gitcp.lines.committed import history, recorded
+from gitcp.lines.committed.beginning import find_beginning
 from gitcp.lines.committed.earlier import LARGEST, UNTOLD, About, Earlier
 from gitcp.lines.committed.recorded import Commit, Place, Readers
 from gitcp.text import line_replay, pairing
@@ -53,7 +55,7 @@ class Evidence:
         revisions: the range of the commits that prefetch_changes() gets.  share_with: another
         Evidence, with which this one shares what it reads of whole histories."""
         self._repo = repo
-        self._journalled, self._revisions = worktree, revisions
+        self._journalled, self.revisions = worktree, revisions
         self.readers = Readers(repo)
         self._earlier: Earlier = Earlier(
             repo, self._name_author, share_with._earlier if share_with else None
@@ -61,6 +63,7 @@ class Evidence:
         self._commits: dict[str, Commit] = {}
         self._names: dict[str, str] = {}  # commit -> the result of _name_author()
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
+        self._before: dict[str, bool] = {}  # commit -> the result of is_before()
         self._places: dict[CommitPath, Place] = {}
         self._cut: set[CommitPath] = set()  # places of which it is not known what the commit added
 
@@ -158,7 +161,8 @@ class Evidence:
                     place = self.get_place(change["oid"], patch["path"])
                     place.oid, place.hunks = patch["oid"], patch["hunks"]
         self.readers.recorded.prefetch(i for c in window for i in self.get_commit(c["oid"]).ids)
-        self._trace_lines(self._map_new_lines(window))
+        traced = [change for change in window if not self.is_before(change["oid"])]
+        self._trace_lines(self._map_new_lines(traced))
 
     def _map_new_lines(self, changes: Iterable[Change]) -> dict[CommitPath, New]:
         """What _trace_lines() needs of commits that are no merges."""
@@ -220,11 +224,64 @@ class Evidence:
         unstated: dict[CommitPath, list[int]] = {}
         unknown = line_authors.build_nobody("unknown")
         for name, lines in places.items():
+            if self.is_before(name[0]):
+                continue
             place = self.get_place(*name)
             lacking = {n for n in lines if place.stated.get(n, unknown)["who"] == "unknown"}
             if untraced := lacking.difference(place.before):
                 unstated[name] = sorted(untraced)
         return unstated
+
+    @cached_property
+    def _beginning(self) -> int:
+        """When the first thing was recorded, in s since 1970."""
+        stores = self.readers.memo.list_stores()
+        return find_beginning(self._repo, self.readers.periods, stores, self._list_tips())
+
+    def is_before(self, oid: str) -> bool:
+        """Whether a commit is older than the first thing recorded here, and says nothing of a
+        checkpoint itself: it was not recorded, and its lines are not traced."""
+        if oid not in self._before:
+            self._before[oid] = bool(oid.strip("0")) and self._judge_age(oid)
+        return self._before[oid]
+
+    def _judge_age(self, oid: str) -> bool:
+        commit = self.get_commit(oid)
+        times = [parse_ident(ident)[1] for ident in commit.about[:2]]
+        if max(times) >= self._beginning or any(commit.named_ids):
+            return False
+        return not commit.note and not self.readers.attested.has_note(oid)
+
+    def sign_commit(self, oid: str) -> bytes:
+        """What a commit's own lines depend on besides its contents: its checkpoints as they are
+        here, its notes, and who wrote what they do not tell."""
+        commit = self.get_commit(oid)
+        readers = self.readers
+        trees = [(i, readers.recorded.find_tree(i)) for names in commit.named_ids for i in names]
+        notes = [readers.notes.find_oid(oid), readers.attested.find_oid(oid)]
+        nobody = self.find_default_author(oid)
+        return make_key(trees, notes, nobody["who"], nobody["agent"], self.is_before(oid))
+
+    def prefetch_signs(self, oids: Sequence[str], changes: Iterable[Change] = ()) -> None:
+        """Read in bulk what sign_commit() needs; changes: what is known of these commits."""
+        for change in changes:
+            about = About(change["author"], change["committer"], change["message"])
+            self.get_commit(change["oid"]).about = about
+        lacking = [oid for oid in oids if "about" not in vars(self.get_commit(oid))]
+        self._repo.objects.ahead.fetch(lacking)
+        self.readers.prefetch_notes(oids)
+        names = [i for oid in oids for i in self.get_commit(oid).named_ids[0]]
+        self._repo.objects.ahead.fetch(self.readers.recorded.places.list_unread_shards(names))
+
+    def list_sources(self, change: Change) -> set[str] | None:
+        """The commits that the lines of a commit were traced to; None if no line was traced."""
+        sources: set[str] | None = None
+        for patch in change["patches"]:
+            place = self._places.get((change["oid"], patch["path"]))
+            if place is not None and place.before:
+                sources = sources or set()
+                sources |= place.sources
+        return sources
 
     def _walk(self, places: Collection[CommitPath]) -> None:
         if len({path for _, path in places}) > _MOST:
@@ -251,7 +308,7 @@ class Evidence:
         return f"{nobody['who']} {nobody['agent']}"
 
     def _list_tips(self) -> list[str]:
-        names = self._repo.git.read_records("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
+        names = self._repo.git.read_records("rev-parse", "--revs-only", *self.revisions, sep=b"\n")
         return [decode_name(name) for name in names if not name.startswith(b"^")]
 
     def find_author(
@@ -321,6 +378,7 @@ class Evidence:
             origins = {
                 n: self._find_origin((commit, path, n)) for n, spot in place.before.items() if spot
             }
+            place.sources = {commit for commit, _, _ in origins.values()}
             earlier = {
                 n: self.get_place(c, p).stated.get(line)
                 or self._find_silent(c, p)
@@ -402,6 +460,7 @@ class Evidence:
         self._commits.clear()
         self._names.clear()
         self._defaults.clear()
+        self._before.clear()
         self._places.clear()
 
     def _read_uncommitted(

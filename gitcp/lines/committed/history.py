@@ -256,25 +256,29 @@ _LOG = """log --no-color --no-follow --no-show-signature --no-notes -p -U0 -M --
 --submodule=short --no-color-moved""".split()
 
 
-def read_changes(repo: Repo, chosen: Sequence[str | bytes], stdin: bytes = b"") -> Iterator[Change]:
+def read_changes(
+    repo: Repo, chosen: Sequence[str | bytes], stdin: bytes = b"", bare: bool = False
+) -> Iterator[Change]:
     """Yield the commits of `git log` with these arguments and this standard input.
 
-    Merges have no patches, unless an argument asks for them.  What is not here is warned of: of a
-    file whose content is missing there are no hunks, and at the edge of a shallow clone no patches.
-    Raises Error with git's message for a bad revision.
+    bare: without patches.  Merges have none, unless an argument asks for them.  What is not here
+    is warned of: of a file whose content is missing there are no hunks, and at the edge of a
+    shallow clone no patches.  Raises Error with git's message for a bad revision.
     """
     shallow, question = absent.list_shallow(repo), absent.ask_log(*chosen, stdin=stdin)
     done, lost = 0, False
     while True:
-        with absent.stand_in(repo, question, lost) as stand_ins:
-            options = *_LOG, *patches.FORMAT
+        with absent.stand_in(repo, question, lost, search=not bare) as stand_ins:
+            options = [*_LOG, *patches.FORMAT]
+            if bare:
+                options.append("--no-patch")
             running = repo.git.start(*options, *chosen, feed=bool(stdin), env=stand_ins.env)
             lines = running.stream_records(b"\n", stdin)
             try:
                 for change in islice(patches.parse_commits(lines), done, None):
                     done += 1
                     change["patches"] = stand_ins.clear(change["patches"], change["oid"])
-                    if change["oid"] in shallow:
+                    if change["oid"] in shallow and not bare:
                         absent.warn_shallow(change["oid"])
                         change["patches"] = []
                     yield change

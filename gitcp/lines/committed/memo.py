@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # depends on the ground, whose name then begins its key.
 _OWN = "="
 _GROUND = "="  # the key of the ground itself, which save() keeps like the keys with _OWN
-_FORMAT = 2  # higher with each change of what is found
+FORMAT = 2  # higher with each change of what is found
 _ROOM = 4 << 20  # bytes of the file
 _SHALLOW = "shallow", "info/grafts"
 _NOTES = "refs/notes/"
@@ -49,6 +49,7 @@ class Memo:
         self._entries: dict[str, Any] | None = None
         self._changed = False
         self._ground = ""
+        self._stores: list[bytes] | None = None
 
     def find(self, key: str, depends: bool, compute: Callable[[], tuple[Any, bool]]) -> Any:
         """The value of a key, computed if it is not kept.
@@ -71,11 +72,11 @@ class Memo:
         return self._complete(key, depends) in self._load()
 
     def _complete(self, key: str, depends: bool) -> str:
-        return f"{self._read_ground() if depends else _OWN} {key}"
+        return f"{self.read_ground() if depends else _OWN} {key}"
 
     def note_ids(self, ids: Iterable[str]) -> None:
         """Note that values depend on whether these checkpoints are here."""
-        self._read_ground()
+        self.read_ground()
         known = self._load()[_GROUND]["ids"]
         known |= {i: self._has_place(i) for i in ids if i not in known}
 
@@ -84,7 +85,7 @@ class Memo:
         written, nothing."""
         if not self._changed or self._entries is None:
             return
-        room, kept, useful = _ROOM, [], (_OWN, self._read_ground())
+        room, kept, useful = _ROOM, [], (_OWN, self.read_ground())
         self._entries[_GROUND] = self._entries.pop(_GROUND)  # the last is kept in any case
         for key, value in reversed(self._entries.items()):
             if not key.startswith(useful):
@@ -93,7 +94,7 @@ class Memo:
             if room < 0:
                 break
             kept.append((key, value))
-        data = seal_value(crc32(f"{VERSION} {_FORMAT}".encode()), kept[::-1])
+        data = seal_value(crc32(f"{VERSION} {FORMAT}".encode()), kept[::-1])
         try:
             write_private(self._repo, self._path, data)
         except (Error, OSError) as e:
@@ -102,23 +103,29 @@ class Memo:
 
     def _load(self) -> dict[str, Any]:
         if self._entries is None:
-            number = crc32(f"{VERSION} {_FORMAT}".encode())
+            number = crc32(f"{VERSION} {FORMAT}".encode())
             self._entries = dict(load_sealed(self._path, number) or ())
         return self._entries
 
-    def _read_ground(self) -> str:
+    def read_ground(self) -> str:
         """The name of the ground as it is now: what decides of a commit's author besides the
         commit."""
         if not self._ground:
             repo = self._repo
-            form = "--format=%(objectname) %(refname)"
-            rows = repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
-            refs = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
+            refs = self.list_stores()
             notes = [r for r in refs if f" {_NOTES}".encode() in r]
             files = (locate_recording(repo), *(f"{repo.common}/{n}" for n in _SHALLOW))
             tips = _hash_parts(row for row in refs if row not in notes)
             self._ground = self._check_ground(_hash_parts([*notes, *map(read_cache, files)]), tips)
         return self._ground
+
+    def list_stores(self) -> list[bytes]:
+        """`<oid> <ref>` of the refs that have checkpoints or notes."""
+        if self._stores is None:
+            form = "--format=%(objectname) %(refname)"
+            rows = self._repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
+            self._stores = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
+        return self._stores
 
     def _check_ground(self, state: str, tips: str) -> str:
         """The name of the kept values' ground if it is unchanged, else a new one, which makes them

@@ -216,6 +216,10 @@ class Attested:
             oid for commit in commits if (oid := self._reader.find_oid(commit))
         )
 
+    def find_oid(self, commit: str) -> str | None:
+        """The blob of such a note; None without one."""
+        return self._reader.find_oid(commit)
+
     def has_note(self, commit: str) -> bool:
         """Whether there is such a note on a commit; others may write notes of their own there."""
         return self._load_log(commit) is not None
@@ -519,7 +523,8 @@ class Place:
     """A path in a commit.
 
     hunks: of git's diff of the commit; None if they were not read.  before: line -> its earlier
-    spot, None for a new line; only of the lines that were traced.  authors: the result of
+    spot, None for a new line; only of the lines that were traced.  sources: the commits that they
+    came from, once authors are known.  authors: the result of
     Evidence.find_line_authors(); None until it is called.  times: line -> when it was written, in
     ns, of uncommitted lines; 0 if unknown.
     """
@@ -528,6 +533,7 @@ class Place:
         self._readers, self.commit, self.path = readers, commit, path
         self.hunks: Sequence[Hunk] | None = None
         self.before: dict[int, Spot | None] = {}
+        self.sources: set[str] = set()
         self.authors: LineAuthors | None = None
         self.times: Mapping[int, int] = {}
 

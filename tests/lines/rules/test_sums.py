@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from gitcp.agents import transcripts
 from gitcp.checkpoints.format import line_authors
 from gitcp.extras.facts import tables
-from gitcp.lines import sums
+from gitcp.lines import sums, tally
 
 if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import LineRecord
     from gitcp.git.objects.patches import Patch
-    from gitcp.lines.sums import CommitCounts
+    from gitcp.lines.tally import CommitCounts
 
 
 def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> LineRecord:
@@ -59,7 +59,7 @@ def commit(
 def summed(*commits: CommitCounts) -> dict[str, Any]:
     made = sums.Sums()
     for one in commits:
-        made.take(one)
+        made.take(tally.count_commit(one))
     return made.build_record()
 
 
