@@ -48,7 +48,9 @@ OPTIONS: Rows = (
     undo.PLAN,
     undo.PATCH,
     make_flag(
-        "-f --force", "even if edits or deletions of yours are undone, or the point is incomplete"
+        "-f --force",
+        "even if edits or deletions of yours, or work of other sessions, are undone, or the point"
+        " is incomplete",
     ),
     *(
         make_value(

@@ -17,7 +17,7 @@ from gitcp.steps.back import plan, points, restore, steps
 from gitcp.terminal import answers, cli
 from gitcp.text import console, term
 from gitcp.text.console import parse_positive
-from gitcp.text.spans import count_noun
+from gitcp.text.spans import count_noun, shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ _LOSSES = {
         "--force writes {0}, and 'gitcp undo' deletes {0} again",
     ),
 }
+_OTHERS = (
+    "work of another session would be lost",
+    "work of other sessions would be lost",
+    "--force takes {0}, and 'gitcp undo' restores {0}",
+)
 _STEPS = {"undone": "undo", "redone": "redo"}  # word of the report -> command
 CONFLICT = make_value(
     "--conflict",
@@ -108,7 +113,7 @@ def finish(repo: Repo) -> None:
 
 class Agreement:
     """Shows a plan, and asks for consent at a terminal if ask is set, or without force if an edit
-    of the person's would be lost or a file that they deleted would come back.
+    of the person's or of another session would be lost or a file that they deleted come back.
 
     Without a terminal such a loss raises Error instead.
     """
@@ -127,15 +132,28 @@ class Agreement:
             if self._args.json:
                 cli.write_records([{"type": "plan", **prepared.plan}])
             return False
-        lost = [] if self._force else [a for a in prepared.todo if a["yours"]]
-        edited, deleted = ([a["path"] for a in lost if (a["was"] is None) is d] for d in _LOSSES)
-        if lost and not self._terminal:
-            raise Error("; ".join(_describe_losses(edited, deleted)))
-        if not self._terminal or not prepared.todo or not (lost or self._ask):
+        edited: list[str] = []
+        deleted: list[str] = []
+        others: list[str] = []
+        for action in prepared.todo:
+            if action["yours"] and action["was"] is None:
+                deleted.append(action["path"])
+            elif action["yours"]:
+                edited.append(action["path"])
+            if action["theirs"]:
+                others.append(f"{action['path']} ({shorten_id(action['theirs'])})")
+        is_lost = bool(edited or deleted or others) and not self._force
+        if is_lost and not self._terminal:
+            raise Error("; ".join(_describe_losses(edited, deleted, others)))
+        if not self._terminal or not prepared.todo or not (is_lost or self._ask):
             return True
-        warning = f"{count_noun(len(edited), 'edit')} of yours would be lost; " if edited else ""
-        if deleted:
+        warning = ""
+        if is_lost and edited:
+            warning += f"{count_noun(len(edited), 'edit')} of yours would be lost; "
+        if is_lost and deleted:
             warning += f"{count_noun(len(deleted), 'file')} that you deleted would come back; "
+        if is_lost and others:
+            warning += f"{count_noun(len(others), 'file')} of other sessions' work would be lost; "
         return cli.ask_line(f"{warning}go back? [y/N] ") in ("y", "yes")
 
 
@@ -191,8 +209,9 @@ def make_mover(repo: Repo, args: Namespace, agree: Agreement | None = None) -> M
 
 
 def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence for each kind of loss with its paths, in the order of _LOSSES."""
-    for paths, (one, several, remedy) in zip(losses, _LOSSES.values(), strict=True):
+    """Yield a sentence for each kind of loss with its paths: those of _LOSSES, and _OTHERS."""
+    kinds = [*_LOSSES.values(), _OTHERS]
+    for paths, (one, several, remedy) in zip(losses, kinds, strict=True):
         if paths:
             more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
             names = ", ".join(f"'{path}'" for path in paths[:_NAMED]) + more

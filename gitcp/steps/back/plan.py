@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         now: Version  # the wanted one
         reason: str
         yours: bool  # true if it loses the person's edit, or brings back what they deleted
+        theirs: str  # the session, another than the point's, whose work it loses
 
     class Conflict(TypedDict):
         """Why a plan cannot be applied; then no path of it is changed."""
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         owner: the session that made a path, '' if not known.
         edited: the formatted time of the person's newest edit that is lost if a path becomes a
         version again; '' for none.
+        theirs: the session, another than the point's, whose newest edit is lost so; '' for none.
         committed: whether the present version was committed after the point. left_out: path -> why
         snapshots leave it out, now or at the point. hidden: paths that a sparse checkout does not
         have on disk."""
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
         base: Callable[[str], Version]
         owner: Callable[[str], str]
         edited: Callable[[str, Version], str]
+        theirs: Callable[[str, Version], str]
         committed: Callable[[str], bool]
         left_out: Mapping[str, str]
         hidden: Collection[str]
@@ -116,8 +119,16 @@ def plan_paths(changes: Iterable[tuple[str, Version, Version, str]], facts: Fact
 def make_action(
     path: str, verb: str, was: Version, now: Version, reason: str, yours: bool = False
 ) -> Action:
-    """An Action of these values."""
-    return {"path": path, "verb": verb, "was": was, "now": now, "reason": reason, "yours": yours}
+    """An Action of these values, which loses no session's work."""
+    return {
+        "path": path,
+        "verb": verb,
+        "was": was,
+        "now": now,
+        "reason": reason,
+        "yours": yours,
+        "theirs": "",
+    }
 
 
 def _plan_action(change: Change, facts: Facts) -> Action:
@@ -135,11 +146,16 @@ def _plan_action(change: Change, facts: Facts) -> Action:
     else:
         return make_action(path, KEEP, was, now, "not made by a session")
     edited = facts["edited"](path, now)
+    theirs = facts["theirs"](path, now)
     if edited and was is None:
         reason = f"you deleted it at {edited} (undo deletes it again)"
     elif edited:
         reason = f"your edit of {edited} goes (undo brings it back)"
-    return make_action(path, _choose_verb(was, now), was, now, reason, bool(edited))
+    elif theirs:
+        reason = f"work of session {theirs[:8]} goes (undo brings it back)"
+    action = make_action(path, _choose_verb(was, now), was, now, reason, bool(edited))
+    action["theirs"] = theirs
+    return action
 
 
 def _choose_verb(was: Version, now: Version) -> str:
@@ -230,16 +246,25 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
     return maker
 
 
-def find_last_by_person(
-    edits: Sequence[JournalLine], version: Version, is_in_git: Callable[[JournalLine], bool]
+def find_last(
+    edits: Sequence[JournalLine],
+    version: Version,
+    is_in_git: Callable[[JournalLine], bool],
+    besides: str | None = None,
 ) -> JournalLine | None:
-    """The person's newest edit that is lost if the path becomes a version again; None if none is.
+    """The person's newest edit that is lost if the path becomes a version again, or that of a
+    session other than `besides`; None if none is.
+
     is_in_git: whether git has the content that an edit left or put away."""
     for line in walk_back(edits):
         before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
         if after == version or is_in_git(line):
             return None
-        if _is_by_person(line):
+        if besides is None:
+            is_asked_for = _is_by_person(line)
+        else:
+            is_asked_for = credit.get_author(line)[0] not in ("", besides)
+        if is_asked_for:
             return line
         if before == version or None in (before, after):
             return None

@@ -279,7 +279,8 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
         else:
             notes = _describe_base(point, present)
         _refuse_unknown(present, scopes, Lookup(present.repo.objects, tree))
-        facts = _gather_facts(present, find_tree(present.repo.objects, point["base_commit"]))
+        base = find_tree(present.repo.objects, point["base_commit"])
+        facts = _gather_facts(present, base, point["session_id"])
         facts["left_out"] = {**_read_left_out(present.repo.objects, point), **present.left_out}
         changes = compare_trees(present.repo.objects, present.tree, tree)
         below = (change for change in changes if back.is_below(change[0], scopes))
@@ -348,8 +349,9 @@ def _describe_operations(present: Present) -> list[str]:
     ]
 
 
-def _gather_facts(present: Present, base: str | None = None) -> Facts:
-    """The facts that a plan needs; base: the tree of the point's base commit, None if unknown."""
+def _gather_facts(present: Present, base: str | None = None, session_id: str = "") -> Facts:
+    """The facts that a plan needs; base: the tree of the point's base commit, None if unknown;
+    session_id: the point's session."""
     head = Lookup(present.repo.objects, present.head_tree)
     before = Lookup(present.repo.objects, base)
     owners = Owners(present)
@@ -358,6 +360,7 @@ def _gather_facts(present: Present, base: str | None = None) -> Facts:
         "base": lambda path: find_file(before, path),
         "owner": owners.find_owner,
         "edited": lambda path, version: _format_time(owners.find_edit(path, version)),
+        "theirs": lambda path, version: owners.find_other(path, version, session_id),
         "committed": owners.is_committed,
         "left_out": dict(present.left_out),
         "hidden": {

@@ -205,7 +205,17 @@ class Owners:
     def find_edit(self, path: str, version: Version) -> JournalLine | None:
         """The person's newest edit that is lost if a path becomes a version again, or None."""
         edits = self._present.edits.get(path, ())
-        return plan.find_last_by_person(edits, version, self._is_in_git)
+        return plan.find_last(edits, version, self._is_in_git)
+
+    def find_other(self, path: str, version: Version, session_id: str) -> str:
+        """The session, another than session_id, whose newest edit is lost so; '' for none, and for
+        all if session_id is ''."""
+        if not session_id:
+            return ""
+
+        edits = self._present.edits.get(path, ())
+        line = plan.find_last(edits, version, self._is_in_git, session_id)
+        return credit.get_author(line)[0] if line else ""
 
     def is_committed(self, path: str) -> bool:
         """Whether a commit since the path's newest edit gave HEAD the content of that edit."""

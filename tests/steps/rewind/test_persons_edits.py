@@ -34,6 +34,34 @@ def test_an_edit_of_the_person_is_named_and_lost_only_when_they_agree(
     assert files(world.path) == before
 
 
+def test_work_of_another_session_is_lost_only_when_the_person_agrees(
+    world: World, a: Agent
+) -> None:
+    b = world.agent("22222222-0000-4000-8000-000000000002", tools=True)
+    a.turn("one", {"a.py": "1\n"})
+    (oldest,) = temporary(world)
+    b.prompt("beside it")
+    b.write("b.py", "b\n")
+    b.write("a.py", "1\nb\n")
+    before = files(world.path)
+    ended = run(world, "rewind", "--files-only", "--to", oldest)
+    assert ended.returncode == 128
+    told = "work of other sessions would be lost: 'a.py (22222222)', 'b.py (22222222)'; --force"
+    assert told in ended.stderr
+    assert files(world.path) == before
+    assert plan(world, "--to", oldest)["b.py"] == (
+        "delete",
+        "work of session 22222222 goes (undo brings it back)",
+    )
+    b.stop()
+    assert run(world, "rewind", "--files-only", "--to", oldest).returncode == 128
+    told = done(world, "rewind", "-f", "--files-only", "--to", oldest, "--", "a.py")
+    assert "work of session 22222222 goes" in told
+    assert world.read("a.py") == "1\n"
+    done(world, "undo")
+    assert files(world.path) == before
+
+
 def test_a_file_that_the_person_deleted_is_theirs_to_bring_back(world: World, a: Agent) -> None:
     world.write("tracked.py", "0\n")
     world.commit("tracked.py")

@@ -150,5 +150,5 @@ MINE = edit(1, None, A, ME)
 def test_the_persons_newest_edit_is_lost_by_what_puts_an_older_content_back(
     edits: list[Any], wanted: Version, in_git: bool, found: int | None
 ) -> None:
-    lost = plan.find_last_by_person(edits, wanted, lambda _: in_git)
+    lost = plan.find_last(edits, wanted, lambda _: in_git)
     assert (lost and lost["at"]) == found

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
 IN_HEAD, IN_BASE, MADE, MINE, GONE = "head", "both", "made", "mine", "gone"
+THEIRS = "theirs"
 
 
 def facts(**more: object) -> Facts:
@@ -21,6 +22,7 @@ def facts(**more: object) -> Facts:
         "head": lambda path: A if path in (IN_HEAD, IN_BASE) else None,
         "base": lambda path: A if path == IN_BASE else None,
         "edited": lambda path, now: "10:31" if path == MINE else "",
+        "theirs": lambda path, now: "0123456789" if path == THEIRS else "",
         "committed": lambda path: path in (IN_HEAD, GONE),
         "owner": lambda path: "0123456789" if path == MADE else "",
         "left_out": {"big": "too-large"},
@@ -36,6 +38,7 @@ def facts(**more: object) -> Facts:
         ("x", A, B, "modify", "changed since"),
         (MINE, A, B, "modify", "your edit of 10:31 goes (undo brings it back)"),
         (MINE, None, A, "create", "you deleted it at 10:31 (undo deletes it again)"),
+        (THEIRS, A, B, "modify", "work of session 01234567 goes (undo brings it back)"),
         (IN_HEAD, A, B, "modify", "changed since, and committed"),
         (GONE, None, A, "create", "deleted since, and committed"),
         (MINE, A, None, "keep", "not made by a session"),
