@@ -21,6 +21,7 @@ from gitcp.record.turn import sessions
 from gitcp.steps import abandoned
 from gitcp.steps.back import steps
 from gitcp.steps.back.restore import name_in_worktree, read_present
+from gitcp.steps.commits import open_work
 from gitcp.text import console
 
 TYPE_CHECKING = False
@@ -69,7 +70,9 @@ class Repository:
         """The sessions with a state and, if stored, those with a checkpoint in the permanent store;
         the last started first."""
         with self._open_objects() as repo:
-            return sessions.list_sessions(repo, stored)
+            records = sessions.list_sessions(repo, stored)
+            open_work.set_files(repo, records)
+            return records
 
     def show(self, name: str) -> list[Record]:
         """The records behind a name or its beginning: the checkpoints of a commit, a checkpoint, a

@@ -246,8 +246,9 @@ def build_record(checkpoint: StoredCheckpoint) -> Record:
 
 
 # From checkpoint ids to commits: trailers on any branch, and notes.
-# All branches and tags but those that gitcp writes.
+# All branches and tags but those that gitcp writes.  What `git stash` makes is no commit of theirs.
 ALL = (
+    "--exclude=refs/stash",
     "--exclude=refs/heads/entire/*",
     "--exclude=refs/remotes/*/entire/*",
     "--exclude=refs/notes/*",

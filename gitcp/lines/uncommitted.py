@@ -38,7 +38,7 @@ def read_content(repo: Repo, path: str) -> Version | None:
         entry = scan.read_paths(repo, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
-        data = _convert_content(repo, path, entry[1], data) if entry else b""
+        data = convert_content(repo, path, entry[1], data) if entry else b""
     except (Error, OSError, KeyError):
         return None
     if not entry:
@@ -56,7 +56,7 @@ def date_change(repo: Repo, path: str) -> unrecorded.Change:
     return unrecorded.Change(changed, changed, changed)
 
 
-def _convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
+def convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
     """The bytes of a file, which git would store as oid, after the person's filters."""
     if repo.objects.hash_object("blob", data) == oid:
         return data

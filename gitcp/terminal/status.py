@@ -85,7 +85,7 @@ def _draw_sections(
     yield from _draw_claims(status.get("claims") or (), names, ago)
     yield from _draw_other_worktrees([s for s in sessions if s not in at_home], listed)
     yield from _draw_streams(status, streams, names, ago, listed, verbose)
-    yield from _draw_lost_work(status, names, listed, verbose)
+    yield from _draw_lost_work(status, names, listed)
     yield from _draw_store(status)
 
 
@@ -187,11 +187,14 @@ def _format_work_here(session: Record, status: Record, files: set[str]) -> str:
     if ref.startswith(_ARCHIVE) and not fresh:
         return f"{count_noun(len(files), 'file')} left behind on {ref}"
     newest = len(streams[-1])
+    if not newest:
+        return f"{uncommitted}, in no checkpoint"
     parts = [f"{count_noun(newest, 'uncommitted file')} on {_shorten_ref(ref)}"]
     if fresh:
         parts.append(f"{fresh} more of this turn")
-    if left := len(files) - fresh - newest:
-        parts.append(f"{left} more in a stash or undone")
+    older = len(files) - fresh - newest
+    if older:
+        parts.append(f"{older} more that it has not")
     return ", ".join(parts)
 
 
@@ -249,29 +252,22 @@ def _draw_stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago
 
 
 def _draw_lost_work(
-    status: Record, labels: dict[str, str], listed: Mapping[str, int], verbose: bool
+    status: Record, labels: dict[str, str], listed: Mapping[str, int]
 ) -> Iterator[Line]:
-    """Work that a stash holds, and links that could be found again.  verbose: with the refs that
-    keep the checkpoints of that work."""
-    stashed, relinkable = status.get("stashed") or (), status.get("relinkable")
+    """Work that a stash holds, and links that could be found again."""
+    relinkable = status.get("relinkable")
     entries = status.get("stashes") or ()
-    if stashed or relinkable or entries:
+    if relinkable or entries:
         yield []
-    owners: dict[str, list[str]] = {}
-    for lost in stashed:
-        name = labels.get(lost["session_id"]) or shorten(lost["session_id"], 13)
-        owners.setdefault(lost["stash"], []).append(name)
     shown = entries[: listed["stashes"]]
     for entry in shown:
-        yield _draw_entry(entry, owners.pop(entry["stash"], []))
-    if left := len(entries) - len(shown):
-        names = [name for names in owners.values() for name in names]
-        work = f", with work of {count_noun(len(names), 'session')}" if names else ""
-        yield [(f"and {left} more in the stash{work}", "")]
-    for lost in stashed if verbose else ():
-        name = labels.get(lost["session_id"]) or shorten(lost["session_id"], 13)
-        where = f" is in {lost['stash']}; {_shorten_ref(lost['ref'])} keeps its checkpoints"
-        yield [("work of ", ""), (name, "yellow"), (where, "")]
+        names = [labels.get(name) or shorten(name, 13) for name in entry["sessions"]]
+        yield _draw_entry(entry, names)
+    left = entries[len(shown) :]
+    if left:
+        sessions = {name for entry in left for name in entry["sessions"]}
+        work = f", with work of {count_noun(len(sessions), 'session')}" if sessions else ""
+        yield [(f"and {len(left)} more in the stash{work}", "")]
     if relinkable:
         links = count_noun(relinkable, "link")
         yield [(f"{links} could be found again ('gitcp relink')", "yellow")]

@@ -37,7 +37,7 @@ def test_status_shows_the_sessions_of_this_worktree(story: Story) -> None:
     assert first == f"enabled, manual-commit, on main at {story.plain[:7]}"
     here = text[: text.index("Other worktrees:")]
     assert "8f76b0e8  Claude Code  idle" in here and "8f76c111  Claude Code  active" in here
-    assert f"2 uncommitted files on {story.world.branch()}, 1 more in a stash or undone" in here
+    assert f"2 uncommitted files on {story.world.branch()}\n" in here
     assert "Review the tests" in here and GAMMA[:8] not in here
 
 

@@ -16,6 +16,7 @@ from gitcp.guard import claim_records
 from gitcp.record import session
 from gitcp.record.stream import METADATA, build_ref, stream_list
 from gitcp.record.turn import sessions as turn_sessions
+from gitcp.steps.commits import open_work
 from gitcp.text import shapes
 
 TYPE_CHECKING = False
@@ -119,6 +120,7 @@ def list_sessions(_: object, args: Namespace) -> list[Record]:
     repo = Repo.find_here()
     with Objects(repo):
         sessions = turn_sessions.list_sessions(repo, stored=not args.states)
+        open_work.set_files(repo, sessions)
     if args.stored:
         sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:

@@ -33,6 +33,7 @@ from gitcp.link import commits
 from gitcp.record.session import is_gone
 from gitcp.record.turn import sessions
 from gitcp.setup import adapters
+from gitcp.steps.commits import open_work
 from gitcp.text import shapes
 from gitcp.text.times import parse_time
 
@@ -127,7 +128,10 @@ def _list_open(repo: Repo, since: str) -> list[Record]:
 
 def list_sessions(repo: Repo) -> list[Record]:
     """A record `activity` (gitcp-record(5)) of each session with a state, the latest first."""
-    records = [build_activity(repo, state) for state in sessions.list_states(repo)]
+    states = sessions.list_states(repo)
+    with Objects(repo):
+        open_work.set_files(repo, states)
+    records = [build_activity(repo, state) for state in states]
     return sorted(records, key=lambda record: -record["last"])
 
 

@@ -36,6 +36,7 @@ from gitcp.record.session import client_transcript, others
 from gitcp.record.turn import sessions
 from gitcp.steps.back import conversation, points, restore
 from gitcp.steps.back.plan import can_be_gone_to
+from gitcp.steps.commits import open_work
 from gitcp.terminal import answers
 from gitcp.text import spans
 
@@ -91,6 +92,7 @@ class Sessions:
         for start in range(0, len(names), _WINDOW):
             window = (sessions.read_state(self._repo, n) for n in names[start : start + _WINDOW])
             own = [state for state in window if state.get("unreadable") != sessions.ANOTHERS]
+            open_work.set_files(self._repo, own)
             records = []
             for state in own:
                 checkpoint_id = state.get("last_checkpoint_id") or ""

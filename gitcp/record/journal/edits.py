@@ -24,7 +24,7 @@ from gitcp.text import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from gitcp.git.objects import Objects
@@ -41,14 +41,8 @@ if TYPE_CHECKING:
         Version,
     )
 
-    # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
-    # credit.map_recorded_files()
-    _Part = tuple[
-        dict[str, list[JournalLine]],
-        set[str],
-        set[str],
-        dict[str, dict[str, JournalLine] | None],
-    ]
+    # path -> its open edits; the result of credit.map_recorded_files()
+    _Part = tuple[dict[str, list[JournalLine]], dict[str, dict[str, JournalLine] | None]]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
     Changes = Mapping[str, Staged]
 
@@ -219,17 +213,6 @@ class Work:
         """The paths at which the session has open edits."""
         return [path for path in self._paths if self.list_stretches(path)]
 
-    def is_left(self, path: str) -> bool:
-        """Whether commits that are linked with the session left out all that it has open at a
-        path."""
-        return all(stretch.left for stretch in self.list_stretches(path))
-
-    def is_taken_back(self, path: str) -> bool:
-        """Whether a step of the undo log, such as a rewind, was the last to change a path, and the
-        worktree has none of the session's work there.  A redo brings it back."""
-        lines = self._paths.get(path)
-        return lines is not None and "step" in lines[-1] and not self.is_present(path)
-
     def list_edits(self, path: str) -> list[JournalLine]:
         """The session's open edits at a path."""
         return [edit for stretch in self.list_stretches(path) for edit in stretch.edits]
@@ -315,33 +298,6 @@ def collect_work(
 _OPEN: dict[str, _Open] = memory.get_table("open")
 
 
-def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
-    """The paths at which a session, by its state or marker, has open edits in its home and in the
-    worktrees that it visited."""
-    return {path for edits, *_ in _read_parts(repo, session) for path in edits}
-
-
-def list_left_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
-    """Those of list_open_paths() at which the session's commits left out all that is open: no
-    worktree has it."""
-    return _list_everywhere((edits.keys(), left) for edits, left, *_ in _read_parts(repo, session))
-
-
-def list_taken_back(repo: Repo, session: Mapping[str, Any]) -> set[str]:
-    """Those of list_open_paths() at which a rewind or an undo took back what is open.  It counts as
-    open all the same: whoever restores the content may commit it."""
-    parts = _read_parts(repo, session)
-    return _list_everywhere((edits.keys(), taken) for edits, _, taken, _ in parts)
-
-
-def _list_everywhere(places: Iterable[tuple[Set[str], Set[str]]]) -> set[str]:
-    """The paths that are chosen in each worktree that has them; places: (paths, those chosen)."""
-    worktrees = [*places]
-    return {path for _, chosen in worktrees for path in chosen}.difference(
-        path for paths, chosen in worktrees for path in paths - chosen
-    )
-
-
 def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str]:
     """The paths at which a session has open edits in a worktree."""
     return {*_read_open(repo, worktree_id, session_id)[0]}
@@ -385,9 +341,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
 
             touched = (others.peek_state(repo, session_id) or {}).get("files_touched", ())
             edits = {path: edits[path] for path in edits if path in touched}
-        left = {path for path in edits if work.is_left(path)}
-        taken = {path for path in edits if work.is_taken_back(path)}
-        sessions[session_id] = edits, left, taken, credit.map_recorded_files(lines, session_id)
+        sessions[session_id] = edits, credit.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 
@@ -400,11 +354,11 @@ def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
     parts = _read_parts(repo, session)
     streams: list[Stream] = []
     for stream in session["streams"]:
-        recorded = [files[stream["id"]] for *_, files in parts if stream["id"] in files]
+        recorded = [files[stream["id"]] for _, files in parts if stream["id"] in files]
         lines = {path: line for files in recorded for path, line in (files or {}).items()}
         files = {} if recorded else _list_unrecorded(parts)
         for path, line in lines.items():
-            if any(e["at"] <= line["at"] for edits, *_ in parts for e in edits.get(path, ())):
+            if any(e["at"] <= line["at"] for edits, _ in parts for e in edits.get(path, ())):
                 files[path] = _build_file(line["files"][path], line["turn"])
         if files or not recorded or {} in recorded:
             streams.append({**stream, "files": files})  # type: ignore[typeddict-item]
@@ -415,7 +369,7 @@ def _list_unrecorded(parts: list[_Part]) -> dict[str, File]:
     """The files of a session's open edits that no checkpoint in a journal has."""
     return {
         path: _build_file(credit.parse_entry(there[-1]["after"]), credit.get_author(there[-1])[1])
-        for edits, *_, recorded in parts
+        for edits, recorded in parts
         for path, there in edits.items()
         if not any(path in (files or ()) for files in recorded.values())
     }

@@ -171,8 +171,11 @@ def record_scan(
     journal.append([{"look": at}])
 
 
-def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version], at: int) -> None:
-    """Record a look at the whole worktree in the journal only; arguments as for record_scan()."""
+def record_differences(
+    journal: Journal, head: str, dirty: Mapping[str, Version], at: int, write: bool = True
+) -> None:
+    """Record a look at the whole worktree in the journal only; arguments as for record_scan().
+    write: whether to store its blobs."""
     repo, seen = journal.repo, read_last_seen(journal.repo, journal.lines)
     journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
     changed: Changed = {}
@@ -181,7 +184,8 @@ def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version]
         after = dirty[path] if path in dirty else find_file(tree, path)
         if before != after:
             changed[path] = (before, after)
-    changed = _store_contents(repo, changed)
+    if write:
+        changed = _store_contents(repo, changed)
     _record_changes(journal, seen, changed, at)
 
 
@@ -202,7 +206,7 @@ def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = 
     from gitcp.record.snapshot.scan import read_paths_and_omitted
 
     read = read_paths_and_omitted
-    present, omitted = read(journal.repo, changed, write=write)
+    present, omitted = read(journal.repo, changed, write=write, caches=write)
     record_entries(journal, seen, present, at, alone=not write)
     if omitted and write:
         look_at_omitted(journal, omitted, at)

@@ -225,12 +225,12 @@ def seed_stale(repo: Repo) -> None:
 
 # A scan of the worktree against HEAD, and its tree (doc/behaviour.md "Temporary checkpoints").
 _ANY = "--no-index"  # for check-ignore: disregard the person's index
-_OURS = ".entire/"  # its files are as in HEAD, untracked ones left out
+OURS = ".entire/"  # its files are as in HEAD, untracked ones left out
 
 
 def write_tree(objects: Objects, head_tree: str | None, entries: Mapping[str, Entry | None]) -> str:
     """HEAD's tree (None when unborn) with entries applied, `.entire/` as in HEAD; its oid."""
-    edits = {path: e for path, e in entries.items() if not path.startswith(_OURS)}
+    edits = {path: e for path, e in entries.items() if not path.startswith(OURS)}
     return edit_tree(objects, head_tree, edits)
 
 
@@ -391,7 +391,7 @@ def _omit_specials(result: Scan) -> None:
 
 def _drop_excess(repo: Repo, result: Scan, staged_paths: Mapping[str, None]) -> None:
     """Drop `.entire/`, and omit untracked files that exceed the limits."""
-    for path in [path for path in result.changes if path.startswith(_OURS)]:
+    for path in [path for path in result.changes if path.startswith(OURS)]:
         del result.changes[path]
     sizes = [
         (path, change.st.st_size)
@@ -434,11 +434,11 @@ class Hasher:
         self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
         self._entries: dict[str, Entry | None] = {}
 
-    def hash_changes(self, complete: bool) -> dict[str, Entry | None]:
+    def hash_changes(self, complete: bool, caches: bool = True) -> dict[str, Entry | None]:
         """path -> entry of every change, None for a path that is gone.
 
         Untracked paths that went away or cannot be read are left out.  complete: the scan covers
-        the worktree, so that the cache may forget other paths.
+        the worktree, so that the cache may forget other paths.  caches: whether to write it.
         """
         for path, change in self._scan.changes.items():
             if change.mode == GONE:
@@ -449,7 +449,8 @@ class Hasher:
                 self._hash_file(path, change)
         if self._to_convert:
             self._convert_files()
-        self._cache.save(complete)
+        if caches:
+            self._cache.save(complete)
         return self._entries
 
     def _hash_file(self, path: str, change: Change) -> None:
@@ -615,9 +616,15 @@ def _build_key(st: os.stat_result) -> tuple[int, int, int, int, int]:
 
 
 def resolve_changes(
-    objects: Objects, scan: Scan, *, write: bool, find_held: FindEntry | None = None
+    objects: Objects,
+    scan: Scan,
+    *,
+    write: bool,
+    find_held: FindEntry | None = None,
+    caches: bool = True,
 ) -> Entries:
     """path -> entry of every change of scan, None if gone.  write: whether to store the blobs.
+    caches: whether the next scan is to know the oids.
 
     Left out are paths that turn out to be as in HEAD, and unreadable untracked ones, which are
     added to scan.omitted.  find_held(path) is an entry that some ref holds: a cached oid equal to
@@ -626,7 +633,7 @@ def resolve_changes(
     if not scan.changes:
         return {}
     hasher = Hasher(objects, scan, _make_lookup(objects, scan.head), write, find_held)
-    entries = hasher.hash_changes(complete=True)
+    entries = hasher.hash_changes(complete=True, caches=caches)
     return {path: e for path, e in entries.items() if e != scan.changes[path].head_entry}
 
 
@@ -643,22 +650,22 @@ def confirm_changes(objects: Objects, scan: Scan) -> None:
                 del scan.changes[path]
 
 
-def read_paths(repo: Repo, paths: Iterable[str], *, write: bool) -> Entries:
+def read_paths(repo: Repo, paths: Iterable[str], *, write: bool, caches: bool = True) -> Entries:
     """path -> entry of these paths of the worktree now, changed or not, without a scan.
 
     None for a path that is absent, a directory, behind a symbolic link or in a nested repository.
     Paths that a snapshot omits (untracked and too large or unreadable, a fifo) are left out.
     Raises Error as resolve_changes() does.
     """
-    return read_paths_and_omitted(repo, paths, write=write)[0]
+    return read_paths_and_omitted(repo, paths, write=write, caches=caches)[0]
 
 
 def read_paths_and_omitted(
-    repo: Repo, paths: Iterable[str], *, write: bool, capped: bool = True
+    repo: Repo, paths: Iterable[str], *, write: bool, capped: bool = True, caches: bool = True
 ) -> tuple[Entries, list[dict[str, str]]]:
     """(the result of read_paths(), the paths left out as in Scan.omitted).
 
-    capped: whether gitcp.max-file-size applies.
+    capped: whether gitcp.max-file-size applies.  caches: as for resolve_changes().
     """
     find_entry = _make_lookup(repo.objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
@@ -677,7 +684,8 @@ def read_paths_and_omitted(
             scan.take_present(path, head_entry, st)
         # A submodule at HEAD's commit has not changed.
         entries[path] = head_entry if st and head_entry and head_entry[0] == COMMIT else None
-    entries |= Hasher(repo.objects, scan, find_at_head, write, None).hash_changes(complete=False)
+    hasher = Hasher(repo.objects, scan, find_at_head, write, None)
+    entries |= hasher.hash_changes(complete=False, caches=caches)
     for item in scan.omitted:
         entries.pop(item["path"], None)
     return entries, scan.omitted

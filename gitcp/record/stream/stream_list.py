@@ -345,12 +345,6 @@ def build_notice(repo: Repo, tip: Tip | None, ref: str) -> str:
     return f"gitcp: work of session '{session_id}' is in {stash}; '{ref}' keeps its checkpoints"
 
 
-def list_held(repo: Repo, streams: Iterable[Record]) -> list[Record]:
-    """{session_id, stash, ref} for each archived stream of a listing whose work is in a stash."""
-    archived = {s["id"]: s["ref"] for s in reversed(list(streams)) if s["kind"] == "archived"}
-    return list(_match_stash(repo, archived)) if archived else []
-
-
 def _match_stash(repo: Repo, archived: dict[str, str]) -> Iterator[Record]:
     """Yield {session_id, stash, ref} of each stream with work in a stash.  archived: stream id ->
     the ref that keeps it."""

@@ -15,7 +15,6 @@ from gitcp.git.objects import Objects, read_tree
 from gitcp.record import looks
 from gitcp.record import session as store_session
 from gitcp.record.journal import elsewhere
-from gitcp.record.journal.edits import list_left_paths, list_open_paths, list_taken_back
 from gitcp.record.session import (
     begin_turn,
     clear_verdict,
@@ -202,26 +201,11 @@ def read_state(repo: Repo, session_id: str) -> State:
             exists = os.path.exists(get_state_path(repo, session_id))
             return {**bare, "unreadable": ANOTHERS if exists else "it is gone"}
         read_streams(repo, state)
-        _list_touched(repo, state)
         return state
     except Damaged as e:
         return {**bare, "unreadable": e.why}
     except Error as e:
         return {**bare, "unreadable": str(e)}
-
-
-def _list_touched(repo: Repo, state: State) -> None:
-    """Set files_touched to the uncommitted files.  What a rewind took back does not count; nor does
-    what the session's own commits left out, unless a stash may have it."""
-    if not state["streams"] and "turns" not in state:
-        return  # the state of the original program has its own files_touched
-    recorded = {path for stream in state["streams"] for path in stream["files"]}
-    touched = (recorded | list_open_paths(repo, state)) - list_taken_back(repo, state)
-    if not refs.list_stashes(repo):
-        touched -= list_left_paths(repo, state)
-    state["files_touched"] = sorted(touched)
-    if not state["files_touched"]:
-        del state["files_touched"]
 
 
 def get_last_prompt(state: State) -> str:

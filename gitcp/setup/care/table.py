@@ -16,7 +16,7 @@ from gitcp.git import refs
 from gitcp.git.objects import Objects
 from gitcp.guard import claim_records
 from gitcp.link import condense, relink
-from gitcp.record.journal import edits, stashes
+from gitcp.record.journal import stashes
 from gitcp.record.match import sources
 from gitcp.record.match.sources import MatchCase
 from gitcp.record.session import find_marker, is_gone, is_home
@@ -30,6 +30,7 @@ from gitcp.setup.care.case import BLIND, Case, Row, search_case
 from gitcp.setup.care.findings import ERROR, NOTE, WARNING
 from gitcp.setup.care.installation import ENABLE
 from gitcp.steps import by_hand
+from gitcp.steps.commits import open_work
 from gitcp.text import console, shapes
 from gitcp.text.times import parse_time
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
     from gitcp.setup.care.case import Check, Checks, Mend
+    from gitcp.steps.commits.open_work import OpenWork, StashedWork
     from gitcp.text.record_types import Finding, Marker, Record, State
 
     Repair = Callable[[Repo, str], str]  # mends a subject; returns what was done
@@ -367,16 +369,17 @@ def gather_status(repo: Repo) -> Status:
     """What is at work in a worktree, and what is found wrong."""
     states, left = list_recent(repo, _RECENT, _MOST)
     with Objects(repo):
+        work = open_work.set_files(repo, states)
+        stashed = open_work.read_stashed_work(repo) if repo.top else []
         recent = MatchCase(repo, lately=True, dry_run=True)
         streams, more = stream_list.list_newest(repo, states, _MOST)
         lost: Record = {
-            "stashed": stream_list.list_held(repo, streams) if repo.top else [],
-            "stashes": stashes.list_records(repo) if repo.top else [],
+            "stashes": _build_stashes(repo, stashed),
             "relinkable": _count_relinkable(recent) if repo.top else 0,
         }
     refs = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
-        {**session, **_gather_facts(repo, s, refs)}
+        {**session, **_gather_facts(repo, s, refs, work)}
         for session, s in zip(build_records(states, ()), states, strict=True)
         if _is_of_interest(repo, s)
     ]
@@ -396,7 +399,15 @@ def _count_relinkable(recent: MatchCase) -> int:
         return 0
 
 
-def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
+def _build_stashes(repo: Repo, stashed: Sequence[StashedWork]) -> list[Record]:
+    """A record for each entry of `git stash`, newest first: stashes.list_records() with sessions,
+    those whose work it has."""
+    sessions = {entry.oid: entry.list_sessions() for entry in stashed}
+    records = stashes.list_records(repo) if stashed else []
+    return [{**record, "sessions": sessions.get(record["oid"], [])} for record in records]
+
+
+def _gather_facts(repo: Repo, state: State, refs: dict[str, str], work: OpenWork) -> Record:
     """Further facts about a session.  dead: its agent's process has ended.  removed: its worktree
     is gone.  also_in: the worktrees of other repositories in which it is.  open: worktree -> files
     with open work, if it has any outside its home.  refs: stream id -> its current ref."""
@@ -415,12 +426,9 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
         path for path in visits.list_worktrees(state["session_id"]) if path != repo.worktree
     ]:
         facts["also_in"] = also
-    if state.get("visits"):
-        touched, session_id = state.get("files_touched", ()), state["session_id"]
-        facts["open"] = {
-            name: sorted(edits.list_open_paths_in(repo, name, session_id).intersection(touched))
-            for name in (state.get("worktree_id") or "", *state["visits"])
-        }
+    places = work.map_places(state["session_id"])
+    if places.keys() - {state.get("worktree_id") or ""}:
+        facts["open"] = places
     return facts
 
 

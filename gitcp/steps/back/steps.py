@@ -28,6 +28,7 @@ from gitcp.steps.back.plan import list_effective
 from gitcp.steps.back.points import prepare, refuse_conflicts
 from gitcp.steps.back.restore import Apply, find_other_names, read_present, read_signatures
 from gitcp.steps.back.staging import Staging, check_out
+from gitcp.steps.commits import open_work
 from gitcp.text.spans import abbreviate, count_noun, shorten_id
 
 TYPE_CHECKING = False
@@ -468,7 +469,9 @@ def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
     'deleted' by its turn, tool use or step."""
     point, target = _find(repo, name)
     if point is None:
-        return commits.read_subject(repo, target, lazy)
+        records = commits.read_subject(repo, target, lazy)
+        open_work.set_files(repo, [record for record in records if record["type"] == "session"])
+        return records
     files = {
         path: "added" if before is None else "deleted" if after is None else "modified"
         for path, (before, after) in _list_changes(repo, point).items()

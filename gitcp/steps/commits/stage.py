@@ -230,8 +230,7 @@ class Stager:
     ) -> record_types.Version:
         """The entry of a path with the selected work alone."""
         chain = self._edits.trace_content(path)
-        recent = _list_since(chain, old, new)
-        writers = {get_writer(line) for line in recent} if recent is not None else None
+        writers = list_run_writers(chain, old, new)
         chosen = {self._selection.has(who) for who in writers or ()}
         if writers and len(chosen) == 1:
             return new if True in chosen else old
@@ -371,6 +370,15 @@ def get_writer(line: JournalLine) -> Writer:
     """The author of an edit, or the call that made it if that is not known."""
     who = credit.get_author(line)
     return who if who != UNKNOWN else credit.get_cause(line)
+
+
+def list_run_writers(
+    chain: Sequence[JournalLine], old: record_types.Version, new: record_types.Version
+) -> set[Writer] | None:
+    """Who made one content of a path from another; None if not all edits are known, or one took
+    the content from another path."""
+    recent = _list_since(chain, old, new)
+    return None if recent is None else {get_writer(line) for line in recent}
 
 
 def _list_since(

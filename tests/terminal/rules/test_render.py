@@ -164,7 +164,7 @@ def test_a_session_in_a_status() -> None:
     text = drawn(draw_status(ABOUT, [session], [], ago))
     assert (
         "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
-        " 2 more of this turn, 1 more in a stash or undone\n" in text
+        " 2 more of this turn, 1 more that it has not\n" in text
     )
     assert f"      {'x' * 59}…\n" in text and "reset: " not in text
     told = drawn(draw_status(ABOUT, [session], [], ago, verbose=True))
