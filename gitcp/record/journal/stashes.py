@@ -17,7 +17,7 @@ from gitcp.text import json, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from gitcp.git.repo import Repo
@@ -98,9 +98,9 @@ def list_paths(repo: Repo, oid: str) -> list[str]:
     return sorted({*changed, *(path for path, *_ in untracked)})
 
 
-def list_records(repo: Repo) -> list[Record]:
+def list_records(repo: Repo, sessions: Mapping[str, Sequence[str]]) -> list[Record]:
     """A record for each entry, newest first: {stash, oid, message, session_id ('' if it is the
-    person's), prompt, paths}."""
+    person's), prompt, paths, sessions}.  sessions: an entry's commit -> those whose work it has."""
     entries, made = refs.list_stashes(repo), _read(repo, MADE)
     records = []
     for number, oid in enumerate(entries):
@@ -115,6 +115,7 @@ def list_records(repo: Repo) -> list[Record]:
                 "session_id": session_id,
                 "prompt": (state.get("turns", {}).get(turn) or {}).get("prompt", ""),
                 "paths": list_paths(repo, oid),
+                "sessions": list(sessions.get(oid, ())),
             }
         )
     return records

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
     from gitcp.setup.care.case import Check, Checks, Mend
-    from gitcp.steps.commits.open_work import OpenWork, StashedWork
+    from gitcp.steps.commits.open_work import OpenWork
     from gitcp.text.record_types import Finding, Marker, Record, State
 
     Repair = Callable[[Repo, str], str]  # mends a subject; returns what was done
@@ -370,11 +370,10 @@ def gather_status(repo: Repo) -> Status:
     states, left = list_recent(repo, _RECENT, _MOST)
     with Objects(repo):
         work = open_work.set_files(repo, states)
-        stashed = open_work.read_stashed_work(repo) if repo.top else []
         recent = MatchCase(repo, lately=True, dry_run=True)
         streams, more = stream_list.list_newest(repo, states, _MOST)
         lost: Record = {
-            "stashes": _build_stashes(repo, stashed),
+            "stashes": stashes.list_records(repo, open_work.map_stashed(repo)) if repo.top else [],
             "relinkable": _count_relinkable(recent) if repo.top else 0,
         }
     refs = {s["id"]: s["ref"] for s in reversed(streams)}
@@ -399,14 +398,6 @@ def _count_relinkable(recent: MatchCase) -> int:
         return 0
 
 
-def _build_stashes(repo: Repo, stashed: Sequence[StashedWork]) -> list[Record]:
-    """A record for each entry of `git stash`, newest first: stashes.list_records() with sessions,
-    those whose work it has."""
-    sessions = {entry.oid: entry.list_sessions() for entry in stashed}
-    records = stashes.list_records(repo) if stashed else []
-    return [{**record, "sessions": sessions.get(record["oid"], [])} for record in records]
-
-
 def _gather_facts(repo: Repo, state: State, refs: dict[str, str], work: OpenWork) -> Record:
     """Further facts about a session.  dead: its agent's process has ended.  removed: its worktree
     is gone.  also_in: the worktrees of other repositories in which it is.  open: worktree -> files
@@ -426,9 +417,9 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str], work: OpenWork
         path for path in visits.list_worktrees(state["session_id"]) if path != repo.worktree
     ]:
         facts["also_in"] = also
-    places = work.map_places(state["session_id"])
-    if places.keys() - {state.get("worktree_id") or ""}:
-        facts["open"] = places
+    by_worktree = work.map_places(state["session_id"])
+    if by_worktree.keys() - {state.get("worktree_id") or ""}:
+        facts["open"] = by_worktree
     return facts
 
 

@@ -26,27 +26,23 @@ from gitcp.text.shapes import REGULAR, UNKNOWN, build_change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.steps.commits.stage import Change
-    from gitcp.text import record_types
-    from gitcp.text.record_types import JournalLine
+    from gitcp.text.record_types import JournalLine, Version, Writer
 
 _LARGEST = 1 << 20  # bytes of a file that is read to divide its lines
 
 
 @dataclass(slots=True)
-class StashedWork:
-    """An entry of `git stash`: its commit, and path -> the sessions whose work it has there."""
+class Home:
+    """A session, and git's names of the worktrees in which it is."""
 
-    oid: str
-    sessions: dict[str, set[str]]
-
-    def list_sessions(self) -> list[str]:
-        """The sessions whose work it has."""
-        return sorted(set[str]().union(*self.sessions.values()))
+    session_id: str
+    worktrees: list[str]
 
 
 @dataclass(slots=True)
@@ -56,7 +52,6 @@ class OpenWork:
     places: worktree id -> path -> the sessions whose work is there."""
 
     places: dict[str, dict[str, set[str]]] = field(default_factory=dict)
-    stashed: list[StashedWork] = field(default_factory=list)
 
     def map_places(self, session_id: str) -> dict[str, list[str]]:
         """worktree id -> the paths with work of a session; no worktree without one."""
@@ -72,47 +67,48 @@ class OpenWork:
         return sorted({path for paths in self.map_places(session_id).values() for path in paths})
 
 
-def read_open_work(repo: Repo, states: Iterable[Mapping[str, Any]]) -> OpenWork:
-    """The work in this worktree, and in the homes of these sessions and those that they visit, by
-    their states or records of them.  Nothing is written."""
+def read_open_work(repo: Repo, homes: Sequence[Home]) -> OpenWork:
+    """The work in this worktree, and in those of sessions.  Nothing is written."""
     work = OpenWork()
     if repo.top:
         work.places[repo.worktree_id] = _divide_here(repo)
-    for state in states:
-        for name in (state.get("worktree_id") or "", *state.get("visits", ())):
+    for home in homes:
+        for name in home.worktrees:
             if name not in work.places:
-                work.places[name] = _divide_elsewhere(repo, name, states)
+                work.places[name] = _divide_elsewhere(repo, name, homes)
     return work
 
 
 def set_files(repo: Repo, records: Sequence[Any]) -> OpenWork:
     """Set `files_touched` of states, or of records of them, to the paths of uncommitted work."""
     readable = [record for record in records if not record.get("unreadable")]
-    work = read_open_work(repo, readable) if readable else OpenWork()
+    homes = [
+        Home(record["session_id"], [record.get("worktree_id") or "", *record.get("visits", ())])
+        for record in readable
+    ]
+    work = read_open_work(repo, homes) if homes else OpenWork()
     for record in readable:
-        paths = work.list_paths(record["session_id"])
         if "turns" not in record and not record.get("streams"):
             continue  # of the original program, which has its own list
-        record["files_touched"] = paths
-        if not paths:
+        record["files_touched"] = work.list_paths(record["session_id"])
+        if not record["files_touched"]:
             del record["files_touched"]
     return work
 
 
-def read_stashed_work(repo: Repo) -> list[StashedWork]:
-    """The entries of `git stash` with the sessions whose work they have, newest first."""
-    oids = refs.list_stashes(repo)
-    if not oids:
-        return []
-    divider = _Divider(repo, journal.read_journal(repo))
-    found = []
-    for oid in oids:
+def map_stashed(repo: Repo) -> dict[str, list[str]]:
+    """The commit of each entry of `git stash` -> the sessions whose work it has."""
+    found: dict[str, list[str]] = {}
+    divider: _Divider | None = None
+    for oid in refs.list_stashes(repo):
+        divider = divider or _Divider(repo, journal.read_journal(repo))
         base = find_tree(repo.objects, f"{oid}^1")
         changes = _compare(repo, base, find_tree(repo.objects, oid))
         untracked = find_tree(repo.objects, f"{oid}^3")
         if untracked:
             changes |= _compare(repo, None, untracked)
-        found.append(StashedWork(oid, divider.divide(base, changes, is_past=True)))
+        divided = divider.divide(base, changes, is_past=True)
+        found[oid] = sorted(set[str]().union(*divided.values()))
     return found
 
 
@@ -145,17 +141,15 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
     return _Divider(repo, copy.lines).divide(tree, changes)
 
 
-def _divide_elsewhere(
-    repo: Repo, name: str, states: Iterable[Mapping[str, Any]]
-) -> dict[str, set[str]]:
+def _divide_elsewhere(repo: Repo, name: str, homes: Sequence[Home]) -> dict[str, set[str]]:
     """_divide_here() in another worktree.  Of one that is gone, what its sessions had open."""
     other = elsewhere.find_worktree(repo, name)
     if other:
         return _divide_paths(other)
     sessions: dict[str, set[str]] = {}
-    for state in states:
-        for path in list_open_paths_in(repo, name, state["session_id"]):
-            sessions.setdefault(path, set()).add(state["session_id"])
+    for home in homes:
+        for path in list_open_paths_in(repo, name, home.session_id):
+            sessions.setdefault(path, set()).add(home.session_id)
     return sessions
 
 
@@ -182,7 +176,7 @@ def _divide_paths(repo: Repo) -> dict[str, set[str]]:
     return _Divider(repo, copy.lines).divide(tree, changes)
 
 
-def _hold_contents(repo: Repo, entries: Mapping[str, record_types.Version]) -> None:
+def _hold_contents(repo: Repo, entries: Mapping[str, Version]) -> None:
     """Have the contents in memory that no object has yet."""
     for path, entry in entries.items():
         if entry is None or entry[0] not in REGULAR or repo.objects.packs.has(entry[1]):
@@ -209,6 +203,7 @@ class _Divider:
         recent, _ = cuts.find_since_cut(lines)
         self._was_cut = len(recent) < len(lines)
         self._every: Edits | None = None
+        self._earlier: dict[int, Edits] = {}  # the number of its last line -> the edits
 
     def divide(
         self, base: str | None, changes: Mapping[str, Change], is_past: bool = False
@@ -217,37 +212,42 @@ class _Divider:
 
         is_past: the changes were made and taken away: later edits say nothing of them."""
         lookup = Lookup(self._repo.objects, base)
-        edits = self._edits
-        if is_past:
-            edits = self._cut_off(changes)
+        ends = self._find_ends(changes) if is_past else {}
         found: dict[str, set[str]] = {}
         for path, (old, new) in changes.items():
+            edits = self._edits
+            if ends:
+                edits = self._read_until(ends.get(path, max(ends.values())))
             sessions = self._list_sessions(edits, lookup, path, (old, new))
             if sessions:
                 found[path] = sessions
         return found
 
-    def _cut_off(self, changes: Mapping[str, Change]) -> Edits:
-        """The edits up to the last one that led to one of the changes; all if none did."""
-        ends = [
-            n
-            for n, line in enumerate(self._lines)
-            if line.get("path") in changes and _leads_to(line, changes[line["path"]][1])
-        ]
-        return Edits(self._repo.objects, self._lines[: ends[-1] + 1]) if ends else self._edits
+    def _find_ends(self, changes: Mapping[str, Change]) -> dict[str, int]:
+        """path -> the number of the last line that led to the content which it gets."""
+        ends: dict[str, int] = {}
+        for n, line in enumerate(self._lines):
+            change = changes.get(line.get("path", ""))
+            if change and change[1] and parse_entry(line.get("after")) == change[1]:
+                ends[line["path"]] = n
+        return ends
+
+    def _read_until(self, end: int) -> Edits:
+        """The edits up to a line of the journal."""
+        if end not in self._earlier:
+            self._earlier[end] = Edits(self._repo.objects, self._lines[: end + 1])
+        return self._earlier[end]
 
     def _list_sessions(self, edits: Edits, base: Lookup, path: str, change: Change) -> set[str]:
-        chain = edits.trace_content(path)
-        writers = stage.list_run_writers(chain, *change)
+        history = _History(self._repo.objects, edits, path)
+        writers = history.list_run_writers(change)
         if writers is None and self._was_cut:
-            edits = self._read_every()
-            chain = edits.trace_content(path)
-            writers = stage.list_run_writers(chain, *change)
-        if not chain:
-            return set()
-        if writers is not None and len(writers) == 1 and writers != {UNKNOWN}:
-            return {who[0] for who in writers if who[0]}
-        return {who[0] for who in self._list_writers(edits, base, chain, path, change) if who[0]}
+            history = _History(self._repo.objects, self._read_every(), path)
+            writers = history.list_run_writers(change)
+        if writers is None or len(writers) > 1 or UNKNOWN in writers:
+            parent = find_file(base, path)
+            writers = history.list_line_writers(change, parent)
+        return {who[0] for who in writers if who[0]}
 
     def _read_every(self) -> Edits:
         """The edits of the journal, and those that were cut from it."""
@@ -256,51 +256,55 @@ class _Divider:
             self._every = Edits(self._repo.objects, every)
         return self._every
 
-    def _list_writers(
-        self,
-        edits: Edits,
-        base: Lookup,
-        chain: Sequence[JournalLine],
-        path: str,
-        change: Change,
-    ) -> set[record_types.Writer]:
-        """Who made a change of a path, by its lines."""
+
+class _History:
+    """The edits that made the content of a path."""
+
+    def __init__(self, objects: Objects, edits: Edits, path: str) -> None:
+        self._objects = objects
+        self._edits = edits
+        self._path = path
+        self._chain = edits.trace_content(path)
+
+    def list_run_writers(self, change: Change) -> set[Writer] | None:
+        """Who made a change, if a run of edits did; None if not all of them are known."""
+        return stage.list_run_writers(self._chain, *change)
+
+    def list_line_writers(self, change: Change, parent: Version) -> set[Writer]:
+        """Who made a change, by its lines.  parent: the entry in the tree that it begins from."""
         old, new = change
+        if not self._chain:
+            return set()
         if new is None:
-            return {_find_remover(chain)}
-        texts = stage.read_text(self._repo.objects, old), stage.read_text(self._repo.objects, new)
-        if texts[0] is None or texts[1] is None:
-            return set(map(stage.get_writer, chain[-1:]))
-        creator = stage.find_creator(chain) if old is None else UNKNOWN
-        if old is None and not texts[1]:
+            return self._list_removers()
+        before = stage.read_text(self._objects, old)
+        after = stage.read_text(self._objects, new)
+        if before is None or after is None:
+            return {stage.get_writer(self._chain[-1])}
+        creator = stage.find_creator(self._chain) if old is None else UNKNOWN
+        if old is None and not after:
             return {creator}
-        parent = edits.get_content(*(find_file(base, path) or ("", "")))
-        edits.read_ahead({path: build_change(old, new)})
-        operations = stage.list_operations(
-            edits, path, change, (texts[0], texts[1]), creator, parent
-        )
-        writers = {o.who for o in operations if o.kind != parts.KEPT}
+        first = self._edits.get_content(*(parent or ("", "")))
+        self._edits.read_ahead({self._path: build_change(old, new)})
+        texts = before, after
+        operations = stage.list_operations(self._edits, self._path, change, texts, creator, first)
+        writers = {operation.who for operation in operations if operation.kind != parts.KEPT}
         if old is not None and old[0] != new[0]:
-            writers.add(_find_mode_setter(chain))
+            writers |= self._list_mode_setters()
         return writers
 
+    def _list_removers(self) -> set[Writer]:
+        """Who deleted the file, whatever has come and gone since by git's commands."""
+        for line in reversed(self._chain):
+            if parse_entry(line["after"]) is None and stage.get_writer(line) != UNKNOWN:
+                return {stage.get_writer(line)}
+        return set()
 
-def _leads_to(line: JournalLine, version: record_types.Version) -> bool:
-    return "at" in line and parse_entry(line["after"]) == version
-
-
-def _find_remover(chain: Sequence[JournalLine]) -> record_types.Writer:
-    """Who deleted a path, whatever has come and gone since by git's commands."""
-    for line in reversed(chain):
-        if parse_entry(line["after"]) is None and stage.get_writer(line) != UNKNOWN:
-            return stage.get_writer(line)
-    return UNKNOWN
-
-
-def _find_mode_setter(chain: Sequence[JournalLine]) -> record_types.Writer:
-    """Who changed the mode of a path last."""
-    for line in reversed(chain):
-        before, after = parse_entry(line["before"]), parse_entry(line["after"])
-        if before and after and before[0] != after[0]:
-            return stage.get_writer(line)
-    return UNKNOWN
+    def _list_mode_setters(self) -> set[Writer]:
+        """Who changed the mode of the file last."""
+        for line in reversed(self._chain):
+            before = parse_entry(line["before"])
+            after = parse_entry(line["after"])
+            if before and after and before[0] != after[0]:
+                return {stage.get_writer(line)}
+        return set()
