@@ -69,9 +69,7 @@ def test_a_stream_that_a_rebase_has_settled_is_not_shown_as_live(world: World, a
 
 
 @pytest.mark.parametrize("mode", ["overlap", "suffix"])
-def test_stashed_work_is_told_with_its_stash(
-    world: World, a: Agent, mode: str
-) -> None:
+def test_stashed_work_is_told_with_its_stash(world: World, a: Agent, mode: str) -> None:
     world.git("config", "gitcp.streams", mode)
     a.turn("write", {"a.txt": "a\n"})
     old = world.streams[0]
