@@ -438,3 +438,13 @@ def test_a_turn_stands_under_the_commit_that_has_its_lines(world: World, a: Agen
         assert message in world.gitcp("search", word)
     found = map(json.loads, world.gitcp("search", "--json", "commit", "one.txt").splitlines())
     assert [hit["prompt"] for hit in found][:1] == ["Write about the walrus"]
+
+
+def test_of_a_word_that_most_turns_have_the_turn_that_is_about_it_is_first(world: World) -> None:
+    agent = world.agent("session-a")
+    agent.turn("lexer lexer lexer", {"a.txt": "a\n"})
+    for number in range(3):
+        beside = " ".join(f"word{number}{n}" for n in range(60))
+        agent.turn(f"{beside} lexer", {f"{number}.txt": "x\n"})
+    found = prompts(world, "lexer")
+    assert len(found) == 4 and found[0] == "lexer lexer lexer"

@@ -160,7 +160,9 @@ def _rank_turns(database: Connection, scores: Mapping[int, float]) -> list[tuple
     ranked = []
     for turn, number, moment, live in rows:
         weight = _HALF / (_HALF + max(0.0, now - moment) / _DAY) * (_LOST if live == 0 else 1.0)
-        ranked.append((-round(scores[turn] * weight, 4), -moment, number, turn))
+        # Four digits that count: of a word that half of the turns have, all scores are small.
+        score = float(f"{scores[turn] * weight:.4g}")
+        ranked.append((-score, -moment, number, turn))
     return [(-score, turn) for score, _, _, turn in sorted(ranked)]
 
 
