@@ -54,7 +54,7 @@ def format_clock(seconds: float) -> str:
 
 # Show what a long task does in a line on standard error, if it is a terminal.  A timer draws the
 # line, so that it appears also while git works, and costs a loop nothing.
-_DELAY, _PAUSE = 1, 0.1  # seconds before anything is shown, and between two drawings
+_DELAY, _PAUSE = 0.5, 0.1  # seconds before anything is shown, and between two drawings
 _CLEAR = "\r\033[K"
 _NEVER = float("inf")
 # "due": when the first line may be shown; "line": what it says now; "drawn": what is seen.
@@ -89,11 +89,11 @@ def show_count(title: str, done: int, total: int = 0) -> None:
 
 
 def show_line(text: str) -> None:
-    """Make text the line, which is shown from GIT_PROGRESS_DELAY seconds (default: 1) after the
+    """Make text the line, which is shown from GIT_PROGRESS_DELAY seconds (default: 0.5) after the
     first call on, until hide_progress()."""
     if "due" not in _STATE:
         delay = os.environ.get("GIT_PROGRESS_DELAY", "")
-        seconds = int(delay) if delay.isdecimal() else _DELAY
+        seconds: float = int(delay) if delay.isdecimal() else _DELAY
         _STATE["due"] = time.monotonic() + seconds if _start_timer() else _NEVER
     if _STATE["due"] == _NEVER:
         return

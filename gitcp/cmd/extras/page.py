@@ -137,7 +137,9 @@ def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
         raise extras.make_missing(_PACKAGES) from None
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
-    page = Page(title, gather.make_redaction(repo), links, with_prompts)
+    clean = gather.open_kept(repo, "clean")
+    drawn = gather.open_drawn(repo)
+    page = Page(title, gather.make_redaction(repo, clean), links, with_prompts, drawn)
     with Objects(repo):
         records = gather.list_commits(repo, name)
         if not records:
@@ -157,6 +159,9 @@ def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
             repo, authors, ends, counts.steps, counts.credited, term.show_line
         )
         page.add_files(repo.objects, files, counts.removers)
+    clean.save()
+    if drawn is not None:
+        drawn.save()
     term.hide_progress()
     return page
 

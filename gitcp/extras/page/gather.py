@@ -12,6 +12,7 @@ from gitcp.checkpoints.stored import Parts, Places, pick_session, read_task_tran
 from gitcp.errors import Error
 from gitcp.extras.page import page_parts
 from gitcp.git import decode_name, refs
+from gitcp.git.kept import Kept, make_key
 from gitcp.git.records import load_entry
 from gitcp.lines import exports, prices, sums, tally
 from gitcp.lines.tally import find_model
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     # Commit, path -> the authors of its lines, and that of the other lines.
     Credits = dict[tuple[str, str], tuple[Mapping[int, Author], Author]]
 
+_RULES = "gitcp.redact"  # how the keys begin that decide what is redacted
+_FORM = 1  # of what is kept; higher with each change of it
 NEWEST = 50  # commits of a page without a name
 
 
@@ -141,17 +144,46 @@ def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str
     return gathered
 
 
-def make_redaction(repo: Repo) -> Callable[[Sequence[str]], list[str]]:
-    """The function that redacts texts, many at once, which is faster for short ones."""
+def open_kept(repo: Repo, kind: str) -> Kept:
+    """What was kept for pages of this repository's rules of redaction."""
+    keys = [*sorted(repo.config.list_keys(_RULES, "")), "gitcp.images"]
+    rules = [(key, repo.config.get_all(key)) for key in keys]
+    return Kept(repo, kind, f"{_FORM} {rules}")
+
+
+def open_drawn(repo: Repo) -> Kept | None:
+    """The hunks that earlier pages drew, as they were redacted; None if the rules are not all in
+    the configuration."""
+    if not can_read_rules(repo) or has_personal_rules(repo):
+        return None
+    return open_kept(repo, "drawn")
+
+
+def make_redaction(repo: Repo, clean: Kept) -> Callable[[Sequence[str]], list[str]]:
+    """The function that redacts texts, many at once, which is faster for short ones.  clean: the
+    digests of texts in which nothing was found; those are not searched again."""
     if not can_read_rules(repo):
         return lambda texts: [WITHHELD for _ in texts]
     redactor, every = get_redactor(repo), has_personal_rules(repo)
 
     def redact(texts: Sequence[str]) -> list[str]:
         data = [text.encode("utf-8", "surrogatepass") for text in texts]
-        for number in range(len(data)) if every else redactor.find_suspects(data):
-            data[number] = redactor.redact_text(data[number])
+        if every:
+            data = [redactor.redact_text(text) for text in data]
+        else:
+            redact_suspects(data)
         return [text.decode("utf-8", "replace") for text in data]
+
+    def redact_suspects(data: list[bytes]) -> None:
+        keys = [make_key(text) for text in data]
+        new = [number for number, key in enumerate(keys) if clean.find(key) is None]
+        places = redactor.find_suspects([data[number] for number in new])
+        suspects = {new[place] for place in places}
+        for number in new:
+            if number in suspects:
+                data[number] = redactor.redact_text(data[number])
+            else:
+                clean.keep(keys[number], True)
 
     return redact
 

@@ -7,7 +7,10 @@ escapes HTML, and the script inserts what it unfolds as text.
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import pygments
 
 from gitcp.agents import transcripts
 from gitcp.extras.page import page_parts
@@ -15,6 +18,7 @@ from gitcp.extras.page.highlight import highlight_lines
 from gitcp.extras.page.page_parts import map_strings
 from gitcp.extras.page.talk import Talk, format_span, make_key, parse_seconds
 from gitcp.extras.page.template import Chunks, fill_template
+from gitcp.git.kept import make_key as make_content_key
 from gitcp.git.objects.reading import spread_batches
 from gitcp.lines.sums import Sums, share_percent
 from gitcp.terminal import scales
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
     from gitcp.extras.page.change import File, Writer
     from gitcp.extras.page.page_parts import Bar, Links
+    from gitcp.git.kept import Kept
     from gitcp.git.objects import Objects
     from gitcp.git.objects.patches import Hunk
     from gitcp.lines.prices import Prices
@@ -52,6 +57,18 @@ _ABOUT = {
 }
 
 
+@dataclass(slots=True)
+class _Pending:
+    """A file that is to be stored.  view, value: of Page._describe_file().  key: of its hunks.
+    drawn: the hunks; None until they are drawn."""
+
+    view: Record
+    value: Record
+    drawing: Drawing
+    key: bytes = b""
+    drawn: Record | None = None
+
+
 class Page:
     """Collects the parts of one page; format_html() returns the file."""
 
@@ -61,7 +78,10 @@ class Page:
         redact: Callable[[Sequence[str]], list[str]],
         links: Links,
         with_prompts: bool = True,
+        drawn: Kept | None = None,
     ) -> None:
+        """drawn: the hunks that earlier pages drew."""
+        self._drawn = drawn
         self._title, self._redact, self._links = title, redact, links
         self._with_prompts = with_prompts
         self._chunks = Chunks()
@@ -212,20 +232,33 @@ class Page:
 
         Several processes share the drawing of many files.
         """
-        views: deque[tuple[Record, Record]] = deque()
+        batches: deque[list[_Pending]] = deque()
 
         def list_batches() -> Iterator[list[Drawing]]:
             for batch in _split_files(files):
-                told = [self._describe_file(f, removers.get(f["old"], ())) for f in batch]
-                views.extend((view, value) for view, value, _ in told)
-                yield [
-                    (f["path"] or f["old"], f["before"], f["after"], f["edits"], numbers)
-                    for f, (_, _, numbers) in zip(batch, told, strict=True)
-                ]
+                pending = [self._prepare_file(f, removers.get(f["old"], ())) for f in batch]
+                batches.append(pending)
+                yield [file.drawing for file in pending if file.drawn is None]
 
         for done in spread_batches(objects, list_batches(), self._begin_drawing, _ALONE):
-            for drawn in done:
-                self._store_file(*views.popleft(), drawn)
+            results = iter(done)
+            for file in batches.popleft():
+                if file.drawn is None:
+                    file.drawn = next(results)
+                    if self._drawn is not None:
+                        self._drawn.keep(file.key, file.drawn)
+                self._store_file(file.view, file.value, file.drawn)
+
+    def _prepare_file(self, file: File, removers: Removers) -> _Pending:
+        """What is to be stored of a file, with its hunks if an earlier page drew them."""
+        view, value, numbers = self._describe_file(file, removers)
+        path = file["path"] or file["old"]
+        drawing = path, file["before"], file["after"], file["edits"], numbers
+        pending = _Pending(view, value, drawing)
+        if self._drawn is not None:
+            pending.key = make_content_key(drawing, pygments.__version__)
+            pending.drawn = self._drawn.find(pending.key)
+        return pending
 
     def _describe_file(self, file: File, removers: Removers) -> tuple[Record, Record, Numbers]:
         """(the view of a file, what it unfolds but its hunks, line -> index of its writer)."""

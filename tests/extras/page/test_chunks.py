@@ -24,7 +24,8 @@ def test_a_value_is_found_where_it_was_stored() -> None:
 
 def test_texts_are_redacted_together_as_each_alone(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    redact = gather.make_redaction(Repo.find(str(tmp_path)))
+    repo = Repo.find(str(tmp_path))
+    redact = gather.make_redaction(repo, gather.open_kept(repo, "clean"))
     texts = ["plain", f"use {TOKEN} now", "", "half \udcff", "x" * 3000]
     together = redact(texts)
     assert together == [one for text in texts for one in redact([text])]
