@@ -168,12 +168,14 @@ class Worktree:
 
 # The files that git may convert on their way into a blob, found without asking git.
 #
-# A file is plain if no core.autocrlf is set and no attributes file applies.  Any other file is
-# left to git, which reads the attributes.
+# A file is plain if no core.autocrlf is set and no attributes file applies.  Where some apply, but
+# none that can do more than replace CRLF, git stores a file without CRLF as it is, too.  Any other
+# file is left to git, which reads the attributes.
 _SYSTEM = ("/etc/gitattributes", "/usr/local/etc/gitattributes")
 _FALSE = ("false", "no", "off", "0", "")
 _KEYS = ("core.autocrlf", "core.eol", "core.checkroundtripencoding")
 _FILTER = rb"filter=([^\s]+)"
+_MORE_THAN_CRLF = (b"filter", b"ident", b"encoding")  # words of attributes that change more
 _FILTER_HOUR = 3600
 _KINDS = (".clean", ".process")
 
@@ -188,6 +190,10 @@ class Filters:
         self._work, self._repo, self._head = worktree, worktree.repo, head
         config = worktree.repo.config
         self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
+        # Whether git reads attributes from the files that are read here, and from nowhere else.
+        self._knows_all = True
+        if config.get("attr.tree") or "GIT_ATTR_SOURCE" in self._repo.git.env:
+            self._note_unknown()
         self._sparse = config.get_flag("core.sparsecheckout")
         self._absent: set[str] = set()
         self._folders: dict[str, bytes] = {}
@@ -203,6 +209,13 @@ class Filters:
                 "blob", self._join_settings(attributes)
             )
         return self._conversions[attributes]
+
+    def keeps_without_crlf(self, path: str) -> bool:
+        """Whether git certainly stores the bytes of a file as they are if it has no CRLF."""
+        attributes = self._read_attributes(path.rpartition("/")[0])
+        if not self._knows_all or self._repo.uses_git_alone:
+            return False
+        return not any(word in attributes for word in _MORE_THAN_CRLF)
 
     def list_from_head(self, path: str) -> list[str]:
         """The .gitattributes above path that a sparse checkout leaves only in HEAD."""
@@ -229,18 +242,24 @@ class Filters:
     def _join_settings(self, attributes: bytes) -> bytes:
         config = self._work.repo.config
         parts = [config.get(key) for key in _KEYS]
-        import re
+        if b"filter=" in attributes:
+            import re
 
-        for word in sorted(set(re.findall(_FILTER, attributes))):
-            name = word.decode("utf-8", "surrogateescape")
-            parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
+            for word in sorted(set(re.findall(_FILTER, attributes))):
+                name = word.decode("utf-8", "surrogateescape")
+                parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
         return b"\0".join([*map(encode_name, parts), attributes])
+
+    def _note_unknown(self) -> None:
+        """Note that git may read attributes that are not known here, so that it is asked."""
+        self._converts = True
+        self._knows_all = False
 
     def _read_global_files(self) -> bytes:
         repo, env = self._work.repo, self._work.repo.git.env
         persons_file = os.path.expanduser(repo.config.get("core.attributesfile"))
         if persons_file and not os.path.isfile(os.path.join(repo.worktree, persons_file)):
-            self._converts = True  # git may find it elsewhere
+            self._note_unknown()  # git may find it elsewhere
         base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
         persons_file = persons_file or os.path.join(base, "git", "attributes")
         paths = (*_SYSTEM, persons_file, os.path.join(repo.common, "info", "attributes"))

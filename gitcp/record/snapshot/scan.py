@@ -459,6 +459,8 @@ class Hasher:
             return
         conversion = self._filters.name_conversion(path)
         oid = self._recall_oid(path, change.st, change.head_entry, conversion)
+        if oid is None and conversion and self._filters.keeps_without_crlf(path):
+            oid = self._hash_without_crlf(path)
         if oid is None and conversion:
             self._to_convert[path] = conversion
         else:
@@ -512,6 +514,24 @@ class Hasher:
         if change.head_entry:
             raise Error(f"cannot read '{path}': Permission denied")
         self._scan.omit_path(path, "unreadable")
+
+    def _hash_without_crlf(self, path: str) -> str | None:
+        """The oid of a file of up to 1 MiB that has no CRLF; None for any other, for git to do."""
+        try:
+            full = self._work.join_full(path)
+            fd = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(fd, "rb", buffering=0) as f:
+                st = os.fstat(fd)
+                data = f.read(_PIECE + 1)
+        except OSError:
+            return None
+        if not stat.S_ISREG(st.st_mode) or len(data) != st.st_size or len(data) > _PIECE:
+            return None
+        if b"\r\n" in data:
+            return None
+        if self._write:
+            return self._objects.write("blob", data)
+        return self._objects.hash_object("blob", data)
 
     def _hash_bytes(self, full: bytes) -> str:
         if self._write:

@@ -237,7 +237,7 @@ def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: 
     assert len(world.commit("plain.py")) == 1
 
 
-def test_one_git_converts_a_file_unless_it_has_crlf(world: World) -> None:
+def test_no_git_converts_a_file_unless_it_has_crlf(world: World) -> None:
     world.write(".gitattributes", "* text=auto\n")
     world.commit(".gitattributes")
     agent = world.agent("s", tools=True)
@@ -251,4 +251,4 @@ def test_one_git_converts_a_file_unless_it_has_crlf(world: World) -> None:
         after = [row[3] for row in rows if row[1:3] == [rows[-1][1], "git:"]]  # its hook
         return sum("update-index" in words for words in after)
 
-    assert (count_gits("one\n"), count_gits("one\r\ntwo\r\n")) == (1, 2)
+    assert (count_gits("one\n"), count_gits("one\r\ntwo\r\n")) == (0, 2)
