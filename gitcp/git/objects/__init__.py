@@ -495,9 +495,12 @@ class Lookup:
 
 
 def compare_trees(
-    objects: Objects, old: str | None, new: str | None, prefix: str = ""
+    objects: Objects, old: str | None, new: str | None, prefix: str = "", without: str = ""
 ) -> Iterator[tuple[str, Entry | None, Entry | None]]:
-    """Yield (path, old entry, new entry) for each file that differs."""
+    """Yield (path, old entry, new entry) for each file that differs.
+
+    without: a path that is left out.
+    """
     if old == new:
         return
     a = read_tree(objects, old) if old else {}
@@ -505,11 +508,14 @@ def compare_trees(
     for name in sorted(name for name in {*a, *b} if a.get(name) != b.get(name)):
         entries = a.get(name), b.get(name)
         old_tree, new_tree = (e[1] if e and e[0] == TREE else None for e in entries)
+        path = prefix + name
+        if path == without:
+            continue
         if old_tree or new_tree:
-            yield from compare_trees(objects, old_tree, new_tree, f"{prefix}{name}/")
+            yield from compare_trees(objects, old_tree, new_tree, f"{path}/", without)
         old_file, new_file = (None if e and e[0] == TREE else e for e in entries)
         if old_file != new_file:
-            yield prefix + name, old_file, new_file
+            yield path, old_file, new_file
 
 
 # Commit objects: identities, writing, reading, parsing.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from gitcp.text.record_types import JournalLine, State, Version, Writer
 
+    Lines = Iterable[JournalLine]
+
     class Window(TypedDict):
         """A time in which a call, or a turn, may have changed files.
 
@@ -454,6 +456,11 @@ def is_strange(edit: JournalLine) -> bool:
     return edit.get("how") == STRANGER or is_in_doubt(edit)
 
 
+def list_stream_lines(lines: Lines) -> list[JournalLine]:
+    """The lines that tell what is on streams: checkpoints, and commits with what they settled."""
+    return [line for line in lines if "stream" in line or "settled" in line]
+
+
 def map_recorded_files(
     lines: Iterable[JournalLine], session_id: str
 ) -> dict[str, dict[str, JournalLine] | None]:
@@ -475,7 +482,8 @@ def map_recorded_files(
 
 
 def list_withdrawn(
-    lines: Iterable[JournalLine],
+    lines: Lines,
+    own_edits: Lines,
     session_id: str,
     stream: str,
     since: int,
@@ -484,9 +492,9 @@ def list_withdrawn(
     """The files that a session's checkpoints put on a stream since a time in ns, and that were
     taken back before a commit took them.
 
-    list_present: returns the paths at which the session has open work.
+    own_edits: the session's open edits, also those that it took back.  list_present: returns the
+    paths at which it has open work.
     """
-    lines = list(lines)
     files: dict[str, int] = {}
     withdrawn: set[str] = set()
     for line in lines:
@@ -501,13 +509,14 @@ def list_withdrawn(
             files = {path: at for path, at in files.items() if path not in settled}
     if not files:
         return withdrawn
-    present, edits = list_present(), list_open_edits(lines)
-    edits = [edit for edit in edits if get_author(edit)[0] == session_id]
-    return withdrawn | {
-        path
-        for path, at in files.items()
-        if path not in present and any(e["path"] == path and e["at"] <= at for e in edits)
-    }
+    present = list_present()
+    first: dict[str, int] = {}  # path -> when the session made its first open edit there
+    for edit in own_edits:
+        first[edit["path"]] = min(edit["at"], first.get(edit["path"], edit["at"]))
+    for path, at in files.items():
+        if path not in present and path in first and first[path] <= at:
+            withdrawn.add(path)
+    return withdrawn
 
 
 def _drop_paths(

@@ -41,10 +41,11 @@ if TYPE_CHECKING:
         Version,
     )
 
-    # path -> its open edits; the result of credit.map_recorded_files()
-    _Part = tuple[dict[str, list[JournalLine]], dict[str, dict[str, JournalLine] | None]]
-    _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
     Changes = Mapping[str, Staged]
+    Lines = Sequence[JournalLine]
+    EditsByPath = dict[str, list[JournalLine]]
+    # path -> its open edits; the result of credit.map_recorded_files()
+    _Part = tuple[EditsByPath, dict[str, dict[str, JournalLine] | None]]
 
 _NEVER = 1 << 63  # ns
 
@@ -143,6 +144,44 @@ def _find_look(looks: Sequence[tuple[int, str]], end: int) -> tuple[int, str]:
     return looks[low - 1] if low else (0, "")
 
 
+class OpenEdits:
+    """The open edits of a journal, grouped once for all sessions.
+
+    by_path: path -> the open edits there, whoever made them.  later_names: path -> where its
+    content was moved or copied.  looks: (time, base) of each look, oldest first.  on_streams: the
+    lines that tell what is on streams.
+    """
+
+    __slots__ = ("_paths_by_session", "by_path", "later_names", "looks", "on_streams")
+
+    def __init__(self, lines: Lines) -> None:
+        self.on_streams = credit.list_stream_lines(lines)
+        self.by_path: EditsByPath = {}
+        self.later_names: dict[str, dict[str, None]] = {}
+        origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
+        for line in credit.list_open_edits(lines):
+            self.by_path.setdefault(line["path"], []).append(line)
+            if "follows" in line:
+                path, source = line["path"], line["follows"]
+                origins[path] = {source: None, **origins.get(source, {})}
+                for name in origins[path].keys() - {path}:
+                    self.later_names.setdefault(name, {})[path] = None
+        self.looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
+        self._paths_by_session: dict[str, dict[str, None]] = {}
+        for path, edits in self.by_path.items():
+            for session_id in {credit.get_author(edit)[0] for edit in edits}:
+                self._paths_by_session.setdefault(session_id, {})[path] = None
+
+    def get_paths_of(self, session_id: str) -> dict[str, None]:
+        """The paths at which a session made open edits, in the order of by_path."""
+        return self._paths_by_session.get(session_id, {})
+
+    def list_edits_of(self, session_id: str) -> list[JournalLine]:
+        """The open edits of a session, also those that it took back."""
+        there = [edit for path in self.get_paths_of(session_id) for edit in self.by_path[path]]
+        return [edit for edit in there if credit.get_author(edit)[0] == session_id]
+
+
 class Work:
     """The open edits of one session in a worktree.
 
@@ -153,15 +192,15 @@ class Work:
     def __init__(
         self,
         session_id: str,
-        paths: dict[str, list[JournalLine]],
-        later_names: dict[str, dict[str, None]],
-        looks: list[tuple[int, str]],
+        open_edits: OpenEdits,
         is_here: Callable[[str], bool],
     ) -> None:
-        """paths: path -> the open edits there, whoever made them.  later_names: path -> where its
-        content was moved or copied.  looks: (time, base) of each look, oldest first."""
-        self._session, self._paths, self._later_names = session_id, paths, later_names
-        self._looks, self._is_here = looks, is_here
+        self._session = session_id
+        self._paths = open_edits.by_path
+        self._own_paths = open_edits.get_paths_of(session_id)
+        self._later_names = open_edits.later_names
+        self._looks = open_edits.looks
+        self._is_here = is_here
         self._stretches: dict[str, list[Stretch]] = {}
 
     def list_stretches(self, path: str) -> list[Stretch]:
@@ -178,10 +217,11 @@ class Work:
         return self._stretches[path]
 
     def _find_stretches(self, path: str) -> list[Stretch]:
+        if path not in self._own_paths:
+            return []
         stretches: list[Stretch] = []
         current: Stretch | None = None
-        lines = self._paths.get(path, ())
-        for line in lines if any(map(self._is_own, lines)) else ():
+        for line in self._paths[path]:
             is_left = "left" in line
             if current:
                 current.note_look(self._looks, line["at"])
@@ -211,7 +251,7 @@ class Work:
 
     def list_paths(self) -> list[str]:
         """The paths at which the session has open edits."""
-        return [path for path in self._paths if self.list_stretches(path)]
+        return [path for path in self._own_paths if self.list_stretches(path)]
 
     def list_edits(self, path: str) -> list[JournalLine]:
         """The session's open edits at a path."""
@@ -222,7 +262,7 @@ class Work:
         copied under each name.  with_left: also of those that a commit of the session left out."""
         return [
             stretch.build_record(path, name)
-            for path in self._paths
+            for path in self._own_paths
             for stretch in reversed(self.list_stretches(path))
             if with_left or not stretch.left
             for name in ("", *(self._later_names.get(path, ()) if stretch.written else ()))
@@ -236,8 +276,8 @@ class Work:
         """The paths that the session has written since a time in ns."""
         return {
             path
-            for path, lines in self._paths.items()
-            if any(self._is_own(line) and line["at"] >= since for line in lines)
+            for path in self._own_paths
+            if any(self._is_own(line) and line["at"] >= since for line in self._paths[path])
         }
 
     def list_foreign(self, since: int) -> set[str]:
@@ -260,7 +300,7 @@ class Work:
     def map_away(self, dirty: Container[str]) -> dict[str, Version]:
         """path -> the session's content of each path that is not dirty any more, though the
         session did not undo its work there: it may have been stashed."""
-        away = (path for path in self._paths if path not in dirty and not self.is_undone(path))
+        away = (path for path in self._own_paths if path not in dirty and not self.is_undone(path))
         return {
             path: stretches[-1].content for path in away if (stretches := self.list_stretches(path))
         }
@@ -273,29 +313,43 @@ class Work:
 
 
 def collect_work(
-    lines: Sequence[JournalLine],
+    lines: Lines,
     session_id: str,
     is_here: Callable[[str], bool] = lambda _: True,
 ) -> Work:
     """The open edits of a session, by the lines of a journal.  is_here: as Work has it."""
-    from gitcp.record.journal import credit
-
-    paths: dict[str, list[JournalLine]] = {}
-    origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
-    later_names: dict[str, dict[str, None]] = {}
-    for line in credit.list_open_edits(lines):
-        paths.setdefault(line["path"], []).append(line)
-        if "follows" in line:
-            path, source = line["path"], line["follows"]
-            origins[path] = {source: None, **origins.get(source, {})}
-            for name in origins[path].keys() - {path}:
-                later_names.setdefault(name, {})[path] = None
-    looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
-    return Work(session_id, paths, later_names, looks, is_here)
+    return Work(session_id, _group_open_edits(lines), is_here)
 
 
-# git directory -> (inode, size) of the journal, its lines, its open edits, session -> its part
-_OPEN: dict[str, _Open] = memory.get_table("open")
+# "last": the lines of the journal whose open edits were grouped last, and these.
+_GROUPED: dict[str, tuple[Lines, OpenEdits]] = memory.get_table("grouped")
+
+
+def _group_open_edits(lines: Lines) -> OpenEdits:
+    """The open edits of a journal; grouped again only if its lines are others than last time."""
+    known, open_edits = _GROUPED.get("last", ([], None))
+    if open_edits is None or known != lines:
+        open_edits = OpenEdits(lines)
+        _GROUPED["last"] = [*lines], open_edits
+    return open_edits
+
+
+class _ReadJournal:
+    """A worktree's journal as far as it was read.
+
+    stamp: inode and size of the file.  parts: what was read of each session.
+    """
+
+    __slots__ = ("lines", "open_edits", "parts", "stamp")
+
+    def __init__(self, stamp: tuple[int, int], lines: Lines) -> None:
+        self.stamp = stamp
+        self.lines = lines
+        self.open_edits = _group_open_edits(lines)
+        self.parts: dict[str, _Part] = {}
+
+
+_OPEN: dict[str, _ReadJournal] = memory.get_table("open")  # by git directory
 
 
 def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str]:
@@ -319,30 +373,38 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         stamp = st.st_ino, st.st_size
     except OSError:
         stamp = 0, 0
-    if git_dir not in _OPEN or _OPEN[git_dir][0] != stamp:
+    known = _OPEN.get(git_dir)
+    if known is None or known.stamp != stamp:
         if stamp[0]:
             lines = read_journal(repo, git_dir)
         else:
             from gitcp.record.journal import held_lines
 
             lines = held_lines.read_lines(repo, shapes.hash_worktree(worktree_id))
-        (file, _), known, unsettled, sessions = _OPEN.get(git_dir, (stamp, [], [], {}))
-        # Most that a hook appends, such as what a session's ref holds now, changes no open edit.
-        is_same = file == stamp[0] and lines[: len(known)] == known
-        if not is_same or any(map(credit.is_lasting, lines[len(known) :])):
-            unsettled, sessions = credit.list_open_edits(lines), {}
-        _OPEN[git_dir] = stamp, lines, unsettled, sessions
-    _, lines, unsettled, sessions = _OPEN[git_dir]
-    if session_id not in sessions:
-        work = collect_work(unsettled, session_id)
+        if known and _opens_nothing(known, stamp, lines):
+            known.stamp, known.lines = stamp, lines
+        else:
+            known = _OPEN[git_dir] = _ReadJournal(stamp, lines)
+    if session_id not in known.parts:
+        work = Work(session_id, known.open_edits, lambda _: True)
         edits = {path: work.list_edits(path) for path in work.list_paths()}
         if edits and not stamp[0]:
             from gitcp.record.session import others
 
             touched = (others.peek_state(repo, session_id) or {}).get("files_touched", ())
             edits = {path: edits[path] for path in edits if path in touched}
-        sessions[session_id] = edits, credit.map_recorded_files(lines, session_id)
-    return sessions[session_id]
+        files_by_stream = credit.map_recorded_files(known.open_edits.on_streams, session_id)
+        known.parts[session_id] = edits, files_by_stream
+    return known.parts[session_id]
+
+
+def _opens_nothing(known: _ReadJournal, stamp: tuple[int, int], lines: Lines) -> bool:
+    """Whether lines that a journal has gained change no open edit, as most that a hook appends do,
+    such as what a session's ref holds now."""
+    length = len(known.lines)
+    if known.stamp[0] != stamp[0] or lines[:length] != known.lines:
+        return False
+    return not any(map(credit.is_lasting, lines[length:]))
 
 
 def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
@@ -381,16 +443,18 @@ def _build_file(version: Version, turn: str) -> File:
 
 
 def list_withdrawn(
-    repo: Repo, lines: Sequence[JournalLine], session_id: str, stream: str, since: int = 0
+    repo: Repo, lines: Lines, session_id: str, stream: str, since: int = 0
 ) -> set[str]:
     """credit.list_withdrawn() for a session's stream, by the lines of this worktree's
     journal."""
-    from gitcp.record.journal import credit
+    open_edits = _group_open_edits(lines)
+    own_edits = open_edits.list_edits_of(session_id)
+
+    def list_present() -> EditsByPath:
+        return _read_open(repo, repo.worktree_id, session_id)[0]
 
     asked = (session_id, stream, since)
-    return credit.list_withdrawn(
-        lines, *asked, lambda: _read_open(repo, repo.worktree_id, session_id)[0]
-    )
+    return credit.list_withdrawn(open_edits.on_streams, own_edits, *asked, list_present)
 
 
 def record_checkpoint(

@@ -176,8 +176,9 @@ def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
 def read_changes(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
     """path -> entry, None if deleted, of what the tip's tree changed of its base; without
     `.entire/`."""
-    changes = compare_trees(objects, find_tree(objects, tip["base"]), tip["tree"])
-    return {path: entry for path, _, entry in changes if not path.startswith(".entire/")}
+    base = find_tree(objects, tip["base"])
+    changes = compare_trees(objects, base, tip["tree"], without=".entire")
+    return {path: entry for path, _, entry in changes}
 
 
 def read_metadata(objects: Objects, tree: str) -> dict[str, Entry]:
@@ -348,9 +349,15 @@ def find_live(repo: Repo, base: str, stream_id: str, ref: str = "") -> Tip | Non
 NAME, TURNS = "state.json", "turns"
 
 
-def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
-    """The copy of a session's state on a stream's tip, with its last turn; None without one."""
-    entry = Lookup(objects, tip["tree"])(f"{METADATA}{session_id}/{NAME}")
+def read_copy(
+    objects: Objects, tip: Tip, session_id: str, lookup: Lookup | None = None
+) -> State | None:
+    """The copy of a session's state on a stream's tip, with its last turn; None without one.
+
+    lookup: of the tip's tree, where several are read.
+    """
+    lookup = lookup or Lookup(objects, tip["tree"])
+    entry = lookup(f"{METADATA}{session_id}/{NAME}")
     if entry is None:
         return None
     try:
@@ -401,11 +408,12 @@ def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) 
     saved: the sessions whose states were just saved with everything on the stream.
     """
     try:
+        lookup = Lookup(repo.objects, tip["tree"])
         for session_id in list_sessions(repo.objects, tip).difference(saved):
             from gitcp.record.session import others
 
             state = others.peek_state(repo, shapes.check_session_id(session_id))
-            copy = read_copy(repo.objects, tip, session_id)
+            copy = read_copy(repo.objects, tip, session_id, lookup)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
     except Error:

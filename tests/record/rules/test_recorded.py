@@ -71,12 +71,18 @@ WITHDRAWN: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
 }  # fmt: skip
 
 
+def list_withdrawn(lines: list[dict[str, Any]], present: set[str]) -> set[str]:
+    own_edits = [e for e in credit.list_open_edits(lines) if credit.get_author(e)[0] == "s"]
+    on_streams = credit.list_stream_lines(lines)
+    return credit.list_withdrawn(on_streams, own_edits, "s", "one", 1, lambda: present)
+
+
 @pytest.mark.parametrize("name", WITHDRAWN)
 def test_the_journal_tells_what_was_taken_back_before_a_commit(name: str) -> None:
     lines, want = WITHDRAWN[name]
-    assert credit.list_withdrawn(lines, "s", "one", 1, set) == want
+    assert list_withdrawn(lines, set()) == want
 
 
 def test_open_work_is_not_taken_back() -> None:
     lines = [edit(1), put("one", "a", at=2)]
-    assert credit.list_withdrawn(lines, "s", "one", 1, lambda: {"a"}) == set()
+    assert list_withdrawn(lines, {"a"}) == set()
