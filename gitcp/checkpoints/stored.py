@@ -6,7 +6,7 @@ from __future__ import annotations
 from gitcp import VERSION
 from gitcp.agents import transcripts
 from gitcp.checkpoints import format
-from gitcp.checkpoints.transcripts import hash_content
+from gitcp.checkpoints.transcripts import CHUNKS, hash_chunks, hash_content
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, files, format_now, gitdir, refs
 from gitcp.git.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
@@ -680,7 +680,7 @@ def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
     """A session's metadata in today's form; its transcript start is that of what read_pieces()
     reads."""
     metadata = format.upgrade_metadata(stored)
-    if format.NAME in files and not _list_chunks(files):
+    if format.NAME in files and not list_chunks(files):
         metadata["checkpoint_transcript_start"] = metadata.get("compact_transcript_start", 0)
     return metadata
 
@@ -712,7 +712,7 @@ def read_session(objects: Objects, checkpoint: StoredCheckpoint, which: int | st
         "prompts": parts.read_prompts(files, folder),
         "context": decode_name(parts.read_blob(files, format.CONTEXT, folder) or b""),
         "content_hash": stored,
-        "hash": _compare_hash(stored, transcript),
+        "hash": _compare_hash(stored, transcript, [files[name][1] for name in list_chunks(files)]),
         "tasks": _choose_tasks(checkpoint, entry, parts.list_paths(tasks, "tasks")),
         "lacks": parts.lacks,
     }
@@ -759,14 +759,14 @@ def read_pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
     return _read_chunks(files, lambda name: objects.need(files[name][1], "blob"))
 
 
-def _list_chunks(files: Tree) -> list[str]:
-
+def list_chunks(files: Tree) -> list[str]:
+    """The names of the chunks of a session's transcript, in their order."""
     numbered = {n: name for name in files if (n := transcripts.parse_number(name)) is not None}
     return [numbered[n] for n in sorted(numbered)]
 
 
 def _read_chunks(files: Tree, read: Callable[[str], bytes | None]) -> Iterator[bytes]:
-    chunk_names = _list_chunks(files)
+    chunk_names = list_chunks(files)
     yield from (data for name in chunk_names if (data := read(name)) is not None)
     if not chunk_names and format.NAME in files:
         yield format.expand_lines(read(format.NAME) or b"")
@@ -781,8 +781,14 @@ def pick_session(checkpoint: StoredCheckpoint, which: int | str) -> SessionEntry
     raise Error(f"no session '{which}' in checkpoint '{checkpoint['checkpoint_id']}'")
 
 
-def _compare_hash(stored: str, transcript: bytes) -> str:
+def _compare_hash(stored: str, transcript: bytes, chunks: Sequence[str]) -> str:
     if not stored:
         return "absent"
+    return "match" if stored == _hash_as(stored, transcript, chunks) else "differs"
 
-    return "match" if stored == hash_content(transcript) else "differs"
+
+def _hash_as(stored: str, transcript: bytes, chunks: Sequence[str]) -> str:
+    """The hash of the kind that is stored."""
+    if stored.startswith(CHUNKS):
+        return hash_chunks(chunks)
+    return hash_content(transcript)

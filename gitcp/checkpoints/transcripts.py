@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
 
 _PIECE = 1 << 20  # bytes hashed at once
+LONG = 4 << 20  # bytes; of a longer transcript the ids of its chunks are hashed
+CHUNKS = "chunks:"  # begins such a hash
 
 
 def locate_copy(repo: Repo, *name: str) -> str:
@@ -67,7 +69,9 @@ class StoredTranscript:
 
     @property
     def content_hash(self) -> str:
-        """hash_content() of the joined stored bytes."""
+        """hash_content() of the joined stored bytes; of a long transcript hash_chunks()."""
+        if self.size > LONG:
+            return hash_chunks(self.chunks)
         if not self._hash:
             digest, offset = _start_sha256(self.size), 0
             while data := self._copy.read(offset, min(self._copy.size, offset + _PIECE)):
@@ -90,7 +94,17 @@ class StoredChunks:
 def store_chunks(objects: Objects, data: bytes) -> StoredChunks:
     """Store a whole redacted transcript."""
     oids = [objects.write("blob", piece) for piece in transcripts.split_chunks(data)]
+    if len(data) > LONG:
+        return StoredChunks(oids, hash_chunks(oids))
     return StoredChunks(oids, hash_content(data))
+
+
+def hash_chunks(oids: Sequence[str]) -> str:
+    """'chunks:' and 64 hex digits, by the ids of the chunks of a long transcript: to hash its bytes
+    would take a time in each commit that grows with it, and the ids are hashes of them."""
+    digest = shapes.start_sha256()
+    digest.update("\n".join(oids).encode())
+    return CHUNKS + str(digest.hexdigest())
 
 
 def hash_content(data: bytes) -> str:
@@ -133,8 +147,9 @@ def store_transcript(
 ) -> StoredTranscript | None:
     """Store what a live transcript has gained; None if nothing was ever read.
 
-    complete: take a last line without a newline.  check: compare all bytes read before, not only
-    the last 4 KiB.  A file that shrank or was replaced begins a new part; nothing stored is dropped
+    complete: take a last line without a newline.  check: compare the bytes read before, of a long
+    file some blocks of them, and not only the last 4 KiB.  A file that shrank or was replaced
+    begins a new part; nothing stored is dropped
     (doc/formats.md "Transcript").  Nothing is read while a rule of redaction is invalid.  Takes
     only this session's transcript lock.
     """
@@ -286,7 +301,8 @@ class Copy:
     """The copy of that name; the caller holds the lock of its session's transcripts.
 
     known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, stamp]…],
-    "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "scan", "document"}.
+    "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "blocks": the checksums of
+    what was read of the live file, by the MiB, "scan", "document"}.
     stamp: of the packs in which the chunk was last found.
     """
 
@@ -403,6 +419,7 @@ def read_live(path: str, start: int = 0) -> bytes:
 # Reading what a live transcript has gained: it is redacted, scanned, and cut into chunks.
 _MUCH = 2 << 20  # new bytes, from which on a faster hash is worth its import
 _MORE = 8 << 20  # new bytes, from which on other processes are worth their start
+_COMPARED = 8  # blocks of a long live file that are compared at once with what was read of them
 
 
 class Reader:
@@ -430,7 +447,11 @@ class Reader:
             copy.known.clear()
             copy.replace(b"")
         old = copy.known.get("live")
-        grown = old is None or _is_continued(live, size, old, check)
+        blocks = copy.known.setdefault("blocks", [])
+        compared = blocks if check else None
+        grown = old is None or _is_continued(live, size, old, compared)
+        if not grown:
+            blocks.clear()
         start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
         end, stored_keys = start, None if grown else self._list_line_keys()
         if stored_keys is not None:
@@ -442,6 +463,7 @@ class Reader:
             self._take_lines(red, stored_keys)
         if end > start or not grown:
             copy.known["live"] = _describe_live(live, end, crc)
+            _add_blocks(live, end, blocks)
             self._is_changed = True
         if end == start and not grown:
             self._scan_new(b"")
@@ -594,15 +616,36 @@ def _make_reader(live: int) -> Callable[[int, int], bytes]:
     return lambda start, end: read_span(live, start, end)
 
 
-def _is_continued(live: int, size: int, old: dict[str, Any], check: bool) -> bool:
-    """Whether the live file still begins with what was read of it before."""
+def _is_continued(live: int, size: int, old: dict[str, Any], blocks: Sequence[int] | None) -> bool:
+    """Whether the live file still begins with what was read of it before.
+
+    blocks: as _add_blocks() returns them, to compare some of them, or all that was read if they are
+    few; None to compare only the last bytes."""
     offset, st = old["offset"], os.fstat(live)
     if size < offset:
         return False
     is_same_file = [old["dev"], old["ino"]] == [st.st_dev, st.st_ino]
     if is_same_file and zlib.crc32(read_span(live, max(0, offset - TAIL), offset)) != old["tail"]:
         return False
-    return (is_same_file and not check) or _compute_crc(live, 0, offset, 0) == old["crc"]
+    if is_same_file and blocks is None:
+        return True
+    if is_same_file and blocks and len(blocks) > _COMPARED:
+        count = len(blocks)
+        chosen = {0, count - 1}
+        for number in range(_COMPARED):  # others whenever the file has grown
+            chosen.add(zlib.crc32(b"%d %d" % (offset, number)) % count)
+        return all(_compute_block(live, number) == blocks[number] for number in chosen)
+    return bool(_compute_crc(live, 0, offset, 0) == old["crc"])
+
+
+def _add_blocks(live: int, end: int, blocks: list[int]) -> None:
+    """Add the checksums of whole blocks of a live file before end to those that are known."""
+    for number in range(len(blocks), end // _PIECE):
+        blocks.append(_compute_block(live, number))
+
+
+def _compute_block(live: int, number: int) -> int:
+    return zlib.crc32(read_span(live, number * _PIECE, (number + 1) * _PIECE))
 
 
 def _compute_crc(live: int, start: int, end: int, crc: int) -> int:

@@ -11,7 +11,13 @@ from itertools import chain, groupby
 from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.agents.reading import conversation
 from gitcp.checkpoints.format import line_authors
-from gitcp.checkpoints.stored import read_checkpoint, read_session, read_task_transcripts
+from gitcp.checkpoints.pieces import StoredPieces
+from gitcp.checkpoints.stored import (
+    pick_session,
+    read_checkpoint,
+    read_session,
+    read_task_transcripts,
+)
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name, files
 from gitcp.git.gitdir.plain import build_quarantine
@@ -19,7 +25,7 @@ from gitcp.lines import blame_format
 from gitcp.lines.committed import history
 from gitcp.record import journal
 from gitcp.record.session import others
-from gitcp.record.session.client_transcript import has_local, read_live
+from gitcp.record.session.client_transcript import has_local, open_live, read_live
 from gitcp.record.stream import read_tips, tasks
 from gitcp.text.spans import abbreviate
 
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 
     from gitcp.agents.reading.conversation import CallContext, Entry
     from gitcp.checkpoints.format.line_authors import Author
+    from gitcp.checkpoints.stored import SessionEntry, StoredCheckpoint
     from gitcp.git import Config, Git
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
@@ -237,7 +244,46 @@ def _build_resume_command(repo: Repo, author: Author, oid: str) -> str:
 
 def _find_call(repo: Repo, author: Author) -> CallContext | None:
     tool = author["tool_use_id"]
-    return conversation.find_call(*_read_transcripts(repo, author), tool) if tool else None
+    if not tool:
+        return None
+    if author["checkpoint_id"]:
+        return _find_stored_call(repo, author, tool)
+    state = others.peek_state(repo, author["session_id"])
+    if not state:
+        return None
+    agent_id = _find_subagent(repo, author["session_id"], tool)
+    subagents = _read_live_subagent(repo, state, agent_id)
+    return conversation.find_call(open_live(state), subagents, tool, bool(subagents))
+
+
+def _find_stored_call(repo: Repo, author: Author, tool: str) -> CallContext | None:
+    """The call in the transcripts of a checkpoint, of which no more is read than is necessary."""
+    try:
+        checkpoint = read_checkpoint(repo, author["checkpoint_id"])
+        entry = pick_session(checkpoint, author["session_id"])
+        pieces = StoredPieces(repo.objects, entry)
+        if pieces:
+            call = None
+            if not _is_by_subagent(entry, tool):
+                call = conversation.find_call(pieces, {}, tool)
+            subagents = {} if call else _read_tasks(repo, checkpoint)
+            return call or conversation.find_call(pieces, subagents, tool, by_subagent=True)
+    except Error:
+        pass  # a part is missing: the others may have it
+    transcript, subagents = _read_stored(repo, author)
+    return conversation.find_call([transcript], subagents, tool)
+
+
+def _is_by_subagent(entry: SessionEntry, tool: str) -> bool:
+    """Whether a session's metadata tell that a subagent made a call."""
+    tools = entry["metadata"].get("tools")
+    if not isinstance(tools, dict) or not isinstance(tools.get(tool), dict):
+        return False
+    return bool(tools[tool].get("agent"))
+
+
+def _read_tasks(repo: Repo, checkpoint: StoredCheckpoint) -> dict[str, bytes]:
+    return read_task_transcripts(repo.objects, checkpoint["checkpoint_id"], checkpoint["tree"])
 
 
 def read_conversation(repo: Repo, author: Author) -> tuple[CallContext | None, list[Entry]]:
@@ -248,7 +294,7 @@ def read_conversation(repo: Repo, author: Author) -> tuple[CallContext | None, l
     """
     transcripts = _read_transcripts(repo, author)
     tool = author["tool_use_id"]
-    call = conversation.find_call(*transcripts, tool) if tool else None
+    call = conversation.find_call([transcripts[0]], transcripts[1], tool) if tool else None
     return call, conversation.list_turn_entries(transcripts[0], author)
 
 
@@ -265,8 +311,7 @@ def _read_stored(repo: Repo, author: Author) -> Transcripts:
         content = read_session(repo.objects, checkpoint, author["session_id"])
     except Error:
         return b"", {}
-    tasks = read_task_transcripts(repo.objects, checkpoint["checkpoint_id"], checkpoint["tree"])
-    return content["transcript"], tasks
+    return content["transcript"], _read_tasks(repo, checkpoint)
 
 
 def _read_live(repo: Repo, session_id: str, tool_use_id: str) -> Transcripts:
@@ -276,9 +321,16 @@ def _read_live(repo: Repo, session_id: str, tool_use_id: str) -> Transcripts:
     if not state:
         return b"", {}
     agent_id = _find_subagent(repo, session_id, tool_use_id)
-    task, stored = _find_task(repo.objects, state, agent_id) if agent_id else ("", b"")
+    return read_live(state), _read_live_subagent(repo, state, agent_id)
+
+
+def _read_live_subagent(repo: Repo, state: State, agent_id: str) -> dict[str, bytes]:
+    """The id of the call that started a subagent -> its transcript; {} without one."""
+    if not agent_id:
+        return {}
+    task, stored = _find_task(repo.objects, state, agent_id)
     transcript = _read_subagent_transcript(state, agent_id) or stored
-    return read_live(state), {task: transcript} if transcript else {}
+    return {task: transcript} if transcript else {}
 
 
 def _find_subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:

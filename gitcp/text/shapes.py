@@ -223,10 +223,12 @@ _SCAN = {
         **dict.fromkeys(("cwd?", "began?"), str),
     },
 }
+_COUNTS = [is_count]
 TRANSCRIPT = {
     **dict.fromkeys(("version", "size", "crc"), is_count),
     **dict.fromkeys(("lines?", "parts?"), is_count),
     "chunks?": [is_chunk],
+    "blocks?": _COUNTS,
     "live?": {None: is_count},
     "scan?": _SCAN,
     "document?": list,

@@ -176,10 +176,10 @@ def test_the_calls_that_hooks_tell_of_are_found_in_the_transcript_of_their_clien
         record = client.read_event(event["event"], event["payload"])
         ids += [record["tool"]["id"]] if record["event"] == "tool-start" else []
     data = next(folder.glob("transcript.*")).read_bytes()
-    found = conversation.find_call(data, {}, ids[0])
+    found = conversation.find_call([data], {}, ids[0])
     assert found is not None and found["given"] and found["name"] == name
-    assert all(conversation.find_call(data, {}, one) for one in ids)
-    assert conversation.find_call(data, {}, "toolu_nothing") is None
+    assert all(conversation.find_call([data], {}, one) for one in ids)
+    assert conversation.find_call([data], {}, "toolu_nothing") is None
 
 
 def test_a_renamed_files_line_is_shown_where_it_is_and_where_it_came_from(explained: Path) -> None:

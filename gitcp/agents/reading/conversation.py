@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from gitcp.agents import INPUT_ID, is_call
-from gitcp.agents.reading.items import list_items
+from gitcp.agents.reading.items import list_items, open_transcript
 from gitcp.agents.transcripts import agent_words, load_entry
 from gitcp.agents.transcripts.transcript_facts import parse_time
 from gitcp.text import prompt_text, shapes
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.agents.transcripts import Prompt
+    from gitcp.text.record_types import Item
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
+    # A transcript in pieces of whole lines; those but the last may lack their last newline.
+    Pieces = Sequence[bytes]
 
     class Task(TypedDict):
         """The call that started a subagent: its id and its input."""
@@ -117,25 +120,149 @@ def _pick_lines(data: bytes, ids: Iterable[str]) -> bytes:
     return first + newline + b"\n".join(line for line in rest.split(b"\n") if pattern.search(line))
 
 
-def find_call(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> CallContext | None:
+def find_call(
+    pieces: Pieces, tasks: Mapping[str, bytes], tool_use_id: str, by_subagent: bool = False
+) -> CallContext | None:
     """The call of that id, and what was said around it; None if no transcript has it.
 
-    data: the session's transcript.  tasks: id of the call of a subagent -> its transcript.
+    pieces: of the session's transcript; no more of them are read than is necessary.  tasks: id of
+    the call of a subagent -> its transcript.  by_subagent: whether a subagent made the call.
     """
-    context = _find_call_in(data, tool_use_id)
-    for task in () if context else tasks:
-        if context := _find_call_in(tasks[task], tool_use_id, of_subagent=True):
-            starts = [
-                _find_call_in(data, task),
-                *(_find_call_in(other, task, True) for other in tasks.values()),
-            ]
-            arguments = next((start["given"] for start in starts if start), None)
+    if not by_subagent:
+        context = _find_call_in(pieces, tool_use_id)
+        if context:
+            return context
+    for task, transcript in tasks.items():
+        context = _find_call_in([transcript], tool_use_id, of_subagent=True)
+        if context:
+            arguments = _find_start(pieces, tasks, task)
             return {**context, "task": {"tool_use_id": task, "given": arguments}}
-    return context
+    if by_subagent:
+        return _find_call_in(pieces, tool_use_id)
+    return None
 
 
-def _find_call_in(data: bytes, tool_use_id: str, of_subagent: bool = False) -> CallContext | None:
-    if not tool_use_id or not (tool_use_id.startswith(INPUT_ID) or tool_use_id.encode() in data):
+def _find_start(pieces: Pieces, tasks: Mapping[str, bytes], task: str) -> Any:
+    """The input of the call that started a subagent; None if no transcript has it."""
+    start = _find_call_in(pieces, task)
+    for other in tasks.values():
+        start = start or _find_call_in([other], task, of_subagent=True)
+    if start is None:
+        return None
+    return start["given"]
+
+
+def _find_call_in(
+    pieces: Pieces, tool_use_id: str, of_subagent: bool = False
+) -> CallContext | None:
+    if not tool_use_id or not pieces or not pieces[0]:
+        return None
+    lines = _Lines(pieces, pieces[0].partition(b"\n")[0], of_subagent)
+    if lines.are_entries and not tool_use_id.startswith(INPUT_ID):
+        return lines.find_call(tool_use_id)
+    data = b"\n".join(piece.removesuffix(b"\n") for piece in pieces)
+    return _find_call_by_items(data, tool_use_id, of_subagent)
+
+
+class _Lines:
+    """The lines of a transcript, each of which is an entry, read from wherever a call is.
+
+    are_entries: whether they are; it is told by the first one.
+    """
+
+    def __init__(self, pieces: Pieces, head: bytes, of_subagent: bool) -> None:
+        self._pieces = pieces
+        self._of_subagent = of_subagent
+        self._transcript = open_transcript(head)
+        self._selects = self._transcript.make_selection()
+        self.are_entries = load_entry(head) is not None and self._transcript.messages is None
+
+    def find_call(self, tool_use_id: str) -> CallContext | None:
+        """The last call of that id: a line that only mentions the id has none."""
+        name = tool_use_id.encode()
+        for number in reversed(range(len(self._pieces))):
+            piece = self._pieces[number]
+            end = len(piece)
+            while True:
+                at = piece.rfind(name, 0, end)
+                if at < 0:
+                    break
+                end = piece.rfind(b"\n", 0, at) + 1
+                items = self._list_items(_get_line(piece, end))
+                for place, item in enumerate(items):
+                    if item["kind"] == "call" and item["id"] == tool_use_id:
+                        return self._build_context(number, end, items, place)
+        return None
+
+    def _build_context(self, number: int, start: int, items: list[Item], place: int) -> CallContext:
+        """The context of the call that is at a place among the items of the line that begins at
+        start in a piece."""
+        return {
+            "before": self._find_words_before(number, start, items[:place]),
+            "name": items[place]["name"],
+            "given": items[place]["input"],
+            "after": self._find_words_after(number, start, items[place + 1 :]),
+            "task": None,
+        }
+
+    def _find_words_before(self, number: int, start: int, items: list[Item]) -> str:
+        """The last answer since the last prompt before items, or in them; '' for none."""
+        piece = self._pieces[number]
+        while True:
+            for item in reversed(items):
+                if item["kind"] == "answer":
+                    return str(item["text"])
+                if item["kind"] == "prompt":
+                    return ""
+            if start <= 0:
+                number -= 1
+                if number < 0:
+                    return ""
+                piece = self._pieces[number]
+                start = len(piece) + (piece[-1:] != b"\n")
+            start = piece.rfind(b"\n", 0, start - 1) + 1
+            items = self._list_items(_get_line(piece, start))
+
+    def _find_words_after(self, number: int, start: int, items: list[Item]) -> str:
+        """The first answer after the line that begins at start, or in items, before the next
+        prompt; '' for none."""
+        piece = self._pieces[number]
+        while True:
+            for item in items:
+                if item["kind"] == "answer":
+                    return str(item["text"])
+                if item["kind"] == "prompt":
+                    return ""
+            start = piece.find(b"\n", start) + 1
+            if start <= 0 or start >= len(piece):
+                number += 1
+                if number == len(self._pieces):
+                    return ""
+                piece, start = self._pieces[number], 0
+            items = self._list_items(_get_line(piece, start))
+
+    def _list_items(self, line: bytes) -> list[Item]:
+        if not line.strip() or not self._selects(line):
+            return []
+        entry = load_entry(line)
+        if entry is None:
+            return []
+        return [*self._transcript.list_items(-1, entry, self._of_subagent)]
+
+
+def _get_line(piece: bytes, start: int) -> bytes:
+    """The line of a piece that begins at start."""
+    end = piece.find(b"\n", start)
+    if end < 0:
+        return piece[start:]
+    return piece[start:end]
+
+
+def _find_call_by_items(
+    data: bytes, tool_use_id: str, of_subagent: bool = False
+) -> CallContext | None:
+    """The call of that id in a whole transcript, whatever its form."""
+    if not (tool_use_id.startswith(INPUT_ID) or tool_use_id.encode() in data):
         return None
     context: CallContext | None = None
     before = ""

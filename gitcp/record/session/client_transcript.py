@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
+from collections.abc import Sequence
 
 from gitcp.git import format_now
 from gitcp.git.files import read_bytes
@@ -11,6 +13,8 @@ from gitcp.record.session import others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
     from gitcp.agents import Client
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import State
@@ -20,6 +24,46 @@ def read_live(state: State) -> bytes:
     """The client's own transcript, not redacted; b'' if there is none."""
     path = state.get("transcript_path")
     return (read_bytes(path) or b"") if isinstance(path, str) and os.path.isabs(path) else b""
+
+
+_PIECE = 1 << 20  # bytes, after which a piece ends with the next line
+
+
+class LivePieces(Sequence[bytes]):
+    """The lines of a client's file in pieces, each of which is read when it is asked for."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        size = os.fstat(file.fileno()).st_size
+        self._starts = [0]
+        while self._starts[-1] < size:
+            file.seek(self._starts[-1] + _PIECE)
+            file.readline()  # the rest of the line there
+            self._starts.append(min(file.tell(), size))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: Any) -> Any:
+        start = self._starts[:-1][number]
+        end = self._starts[1:][number]
+        self._file.seek(start)
+        return self._file.read(end - start)
+
+
+def open_live(state: State) -> Sequence[bytes]:
+    """The client's own transcript as read_live() reads it, in pieces."""
+    path = state.get("transcript_path")
+    if not (isinstance(path, str) and os.path.isabs(path)) or "\0" in path:
+        return []
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return []
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return []
+    return LivePieces(os.fdopen(fd, "rb"))
 
 
 def find_home(agent: Client, cwd: str) -> str:

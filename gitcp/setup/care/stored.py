@@ -12,6 +12,7 @@ from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.share import remote
 from gitcp.checkpoints.stored import find_checkpoint, list_numbers, read_checkpoint
+from gitcp.checkpoints.transcripts import CHUNKS, hash_chunks
 from gitcp.errors import Error, GitError
 from gitcp.git import files, objects, refs
 from gitcp.git.files import locate_scratch
@@ -247,8 +248,12 @@ def _check_transcript(
         accepted = old or metadata.get("strategy") == "auto-commit"
         yield make_finding("bad-hash", where, "there is no content_hash.txt", accepted)
         return
-    session_id = str(metadata.get("session_id", where))
-    actual = hashes.compute_digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
+    oids = [oid for _, oid in sorted(pieces.items())]
+    if stored.startswith(CHUNKS):
+        actual = hash_chunks(oids)
+    else:
+        session_id = str(metadata.get("session_id", where))
+        actual = hashes.compute_digest(objects, session_id, oids)
     if stored != actual:
         why = f"content_hash.txt is '{stored[:80]}', not '{actual}'"
         yield make_finding("bad-hash", where, why, old)

@@ -125,6 +125,40 @@ def test_an_edit_before_the_last_bytes_is_seen_by_the_full_check(
         assert line(700)[:30] in joined(keep(r, "s", live, check=True))
 
 
+def test_a_long_transcript_is_not_read_again_in_a_commit(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only some blocks of what was read, others each time that it has grown."""
+    monkeypatch.setattr(transcripts, "_PIECE", 4096)
+    monkeypatch.setattr(transcripts, "LONG", 4096)
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 9000))
+    read = transcripts.read_span
+    spans: list[int] = []
+
+    def read_and_count(fd: int, start: int, end: int) -> bytes:
+        spans.append(end - start)
+        return read(fd, start, end)
+
+    with Objects(r):
+        keep(r, "s", live)
+        monkeypatch.setattr(transcripts, "read_span", read_and_count)
+        kept = keep(r, "s", live, check=True)
+        assert kept.content_hash == transcripts.hash_chunks(kept.chunks)
+        assert sum(spans) < live.stat().st_size / 4
+        monkeypatch.setattr(transcripts, "read_span", read)
+        assert joined(kept) == lines(0, 9000)
+        with live.open("r+b") as f:  # in the middle, once
+            f.seek(len(lines(0, 5000)))
+            f.write(line(99_999)[: len(line(5000)) - 1])
+        is_seen = False
+        for number in range(9000, 9100):
+            with live.open("ab") as end:
+                end.write(lines(number, number + 1))
+            is_seen = is_seen or keep(r, "s", live, check=True).size > live.stat().st_size
+        assert is_seen
+
+
 @pytest.mark.parametrize("name", ["s.json", "s.redacted"])
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
 def test_a_damaged_cache_is_begun_anew(

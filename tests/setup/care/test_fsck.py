@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.checkpoints.transcripts import hash_content
+from gitcp.checkpoints.stored import read_checkpoint, read_session
+from gitcp.checkpoints.transcripts import hash_chunks, hash_content
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.setup.care import repair, stored, table
@@ -211,6 +212,22 @@ def test_the_hash_of_a_large_piece_is_checked_like_that_of_a_small_one(store: St
     assert [f["kind"] for f in store.check()] == ["bad-hash"]
     store.put("0/content_hash.txt", hash_content(line).encode())
     assert store.check() == []
+
+
+def test_a_hash_of_chunks_is_checked_by_their_ids(store: Store) -> None:
+    line = b'{"type":"user","message":{"role":"user","content":"one"}}\n'
+    oids = []
+    for name, data in {"full.jsonl": line.strip(), "full.jsonl.001": line}.items():
+        store.put(f"0/{name}", data)
+        oids.append(git("rev-parse", f"{V1}:{store.at}/0/{name}", cwd=store.path))
+    answers = {}
+    for chunks in (oids, oids[::-1]):
+        store.put("0/content_hash.txt", hash_chunks(chunks).encode())
+        checkpoint = read_checkpoint(Repo.find(str(store.path)), store.cid)
+        with Objects(store.repo):
+            read = read_session(store.repo.objects, checkpoint, 0)["hash"]
+        answers[read] = [finding["kind"] for finding in store.check()]
+    assert answers == {"match": [], "differs": ["bad-hash"]}
 
 
 def test_a_repair_that_is_killed_leaves_a_damaged_pack_to_the_next_one(
