@@ -11,6 +11,7 @@ import pytest
 from tests.support import gits
 from tests.support.harness import V1, World
 from tests.support.installed import write
+from tests.support.warm import run
 
 ALL = [
     ["--all"],
@@ -174,3 +175,11 @@ def test_a_remote_that_hangs_is_left_in_time(world: World, bare: Path) -> None:
     for pid in (world.home / "pids").read_text().split():
         stat = Path(f"/proc/{pid}/stat")
         assert not stat.exists() or " Z " in stat.read_text()  # nobody may be there to reap it
+
+
+def test_a_remote_that_cannot_unpack_is_told_with_what_to_look_at(world: World, bare: Path) -> None:
+    world.git("config", "receive.maxInputSize", "1", cwd=bare)
+    done = run("push", cwd=world.path)
+    assert done.returncode == 128
+    assert "(unpacker error); it could not read what was sent: objects are missing" in done.stderr
+    assert "'gitcp fsck'" in done.stderr

@@ -60,6 +60,12 @@ _RACES = (
 _OPTIONS = ("-c", "push.followTags=false", *git.WITHOUT_HOOKS)
 
 
+_UNPACKER = (
+    "it could not read what was sent: objects are missing ('gitcp fsck' names those of this"
+    " repository), or it takes no more"
+)
+
+
 class Remote:
     """A place to talk with until a deadline (seconds from now)."""
 
@@ -137,6 +143,8 @@ class Remote:
             if flag != "!":
                 continue
             pair, _, why = status.partition("\t")
+            if "unpacker error" in why:
+                why += f"; {_UNPACKER}"
             if not any(race in why for race in _RACES):
                 raise Error(f"'{self.label}' refuses '{pair.rpartition(':')[2]}': {why}")
             moved[pair.rpartition(":")[2]] = why

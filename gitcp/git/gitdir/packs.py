@@ -495,7 +495,13 @@ def _is_ours(path: str) -> bool:
         with open(path, "rb", buffering=0) as f:
             data = f.read(len(KEEP))
             is_marked = os.fstat(f.fileno()).st_mtime_ns % 1_000_000_000 == _MARK
-            return data == KEEP or (is_marked and KEEP.startswith(data))
+        if data == KEEP or (is_marked and KEEP.startswith(data)):
+            return True
+        if data:
+            return False
+        # Emptied with its pack, which then has nothing of anybody's.
+        pack = path.removesuffix(".keep") + ".pack"
+        return os.path.getsize(pack) == 0
     except OSError:
         return False
 

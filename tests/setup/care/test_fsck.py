@@ -246,3 +246,18 @@ def test_a_repair_that_is_killed_leaves_a_damaged_pack_to_the_next_one(
         Store.check_at(path, fix=True)
     listed = ("cat-file", "--batch-check", "--batch-all-objects")
     assert git(*listed, cwd=store.path) == git(*listed, cwd=other)
+
+
+def test_packs_that_are_emptied_with_all_beside_them_are_moved_away(store: Store) -> None:
+    pack = store.pack(".pack")
+    for end in (".pack", ".idx", ".keep"):
+        path = pack.with_suffix(end)
+        path.chmod(0o644)
+        path.write_bytes(b"")
+    assert (
+        "is too small"
+        in subprocess.run(["git", "fsck"], cwd=store.path, capture_output=True, text=True).stderr
+    )
+    Store.check_at(store.path, fix=True)
+    told = subprocess.run(["git", "fsck"], cwd=store.path, capture_output=True, text=True).stderr
+    assert "too small" not in told and not pack.exists()
