@@ -81,3 +81,16 @@ def test_records_compare_with_the_worktree_as_it_is_now(world: World, a: Agent) 
     world.write("a.py", "changed since\n")
     (record,) = map(json.loads, done(world, "diff", "--json", "HEAD").splitlines())
     assert (record["path"], record["oid"]) == ("a.py", world.git("hash-object", "a.py"))
+
+
+def test_where_two_sessions_have_work_it_is_said_whose_is_shown(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    assert run(world, "diff").stderr == ""
+    b = world.agent("22222222-aaaa-4a87-9186-848bdd83d62e")
+    b.turn("two", {"b.py": "2\n"})
+    shown = run(world, "diff", "--name-only")
+    assert shown.stdout == "b.py\n"
+    told = "the last turn, of session 22222222; '--session <id>' shows that of 11111111\n"
+    assert shown.stderr == told
+    world.commit("a.py")
+    assert run(world, "diff").stderr == ""

@@ -15,12 +15,15 @@ from gitcp.steps.back import steps
 from gitcp.steps.commits import stage
 from gitcp.steps.commits.work import read_work
 from gitcp.terminal import cli
+from gitcp.text import console
+from gitcp.text.spans import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
+    from gitcp.steps.commits.work import Work
     from gitcp.text.record_types import Record
 
 OPTIONS = (
@@ -94,6 +97,17 @@ def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:
     """The trees before and after the work of a session, of no agent, or of the last turn."""
     work = read_work(repo)
     if args.session is None and not args.by_hand:
-        return work.make_trees(work.find_last_turn())
+        last = work.find_last_turn()
+        _tell_others(work, last.ids)
+        return work.make_trees(last)
     names = [args.session] if args.session is not None else []
     return work.make_trees(stage.select(repo, work.edits, names, args.by_hand))
+
+
+def _tell_others(work: Work, shown: Sequence[str]) -> None:
+    """Say whose turn is shown where others have work that is not committed, too."""
+    others = [shorten_id(name) for name in work.list_sessions() if name not in shown]
+    if others:
+        own = shorten_id(shown[0])
+        listed = ", ".join(others)
+        console.tell(f"the last turn, of session {own}; '--session <id>' shows that of {listed}")

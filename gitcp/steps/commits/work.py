@@ -47,6 +47,15 @@ class Work:
                 return Selection([session_id], turn=turn)
         raise Error("no turn has changed a file here")
 
+    def list_sessions(self) -> list[str]:
+        """The sessions that changed a file which is not as HEAD has it."""
+        found: dict[str, None] = {}
+        for line in self.edits:
+            session_id = get_writer(line)[0]
+            if session_id and line["path"] in self._present.entries:
+                found[session_id] = None
+        return list(found)
+
     def make_trees(self, selection: Selection) -> tuple[str, str]:
         """The trees, for git, of the changed files before and after the work of a session or a
         turn, without what others changed in them meanwhile; for what no agent wrote, since HEAD.
