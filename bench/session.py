@@ -98,11 +98,30 @@ class Session:
 
     def commit(self) -> Cost:
         """Commit what the turn wrote; the commit must be linked, or it was not ours."""
-        quietly("git", "add", "-A", cwd=self.repo)
+        quietly("git", "add", "-A", ":!other*", cwd=self.repo)
         cost = run(("git", "commit", "-q", "-m", "work"), self.repo)
         last = subprocess.check_output(["git", "log", "-1", "--format=%B"], cwd=self.repo)
         assert b"Entire-Checkpoint: " in last
         return cost
+
+    def attributes(self) -> None:
+        """Attributes for all files, as most repositories have them."""
+        (self.repo / ".gitattributes").write_text("* text=auto\n")
+        quietly("git", "add", ".gitattributes", cwd=self.repo)
+        quietly("git", "commit", "-q", "-m", "attributes", cwd=self.repo)
+
+    def others(self, count: int) -> None:
+        """count sessions that are open, each with a turn in a file of its own."""
+        for n in range(count):
+            sid = f"{n:08x}-4444-4222-8333-444444444444"
+            path = self.repo / f"other{n}.py"
+            words = {"file_path": str(path), "content": "one = 1\n"}
+            call = {"tool_name": "Write", "tool_use_id": f"toolu_{sid}", "tool_input": words}
+            self.hook("UserPromptSubmit", session_id=sid, prompt="Do it")
+            self.hook("PreToolUse", session_id=sid, **call)
+            path.write_text("one = 1\n")
+            self.hook("PostToolUse", session_id=sid, **call, tool_response={})
+            self.hook("Stop", session_id=sid, stop_hook_active=False)
 
     def leftover(self, count: int) -> None:
         """count sessions that left work of their own behind, which no commit has taken."""

@@ -93,7 +93,9 @@ def test_growth(template: Path, tmp_path: Path) -> None:
         ", 100 stored sessions": Session(template, tmp_path / "hundred"),
         ", 500 stored sessions": Session(template, tmp_path / "many"),
         ", a transcript of 5 MB": Session(template, tmp_path / "long", 5250),
+        ", attributes": Session(template, tmp_path / "attributes"),
     }
+    sessions[", attributes"].attributes()
     for count in LEFTOVER:
         name = f", {count} leftover sessions"
         sessions[name] = Session(template, tmp_path / f"left{count}")
@@ -110,8 +112,6 @@ def test_growth(template: Path, tmp_path: Path) -> None:
 
 
 def _grown(row: str, name: str) -> Budget | None:
-    if row == "commit" and "MB" in name:
-        return Budget(16)
     return Budget(times=1.2, floor=row) if name else None
 
 

@@ -18,6 +18,7 @@ from bench.test_hooks import turn
 
 ROUNDS = max(2, int(os.environ.get("ROUNDS", "30")) // 5)
 TURNS, STREAMS, AT_REST, CHECKPOINTS = 200, 500, 5_000, 50_000
+OPEN = 200
 ROWS = "prompt", "file tool, both hooks", "shell, both hooks", "stop", "commit"
 CACHES = Path("/proc/sys/vm/drop_caches")
 
@@ -32,9 +33,11 @@ def test_hooks_where_much_has_gathered(template: Path, tmp_path: Path) -> None:
         f", {AT_REST} sessions at rest": "rest",
         f", {TURNS} turns": "turns",
         f", {STREAMS} streams": "streams",
+        f", {OPEN} open sessions": "open",
     }
     sessions = {title: Session(template, tmp_path / name) for title, name in names.items()}
-    _, checkpoints, rest, turns, streams = sessions.values()
+    _, checkpoints, rest, turns, streams, opened = sessions.values()
+    opened.others(OPEN)
     checkpoints.stored(CHECKPOINTS, with_states=False)
     rest.stored(AT_REST)
     left_behind(streams, STREAMS)
