@@ -47,6 +47,8 @@ class Recorded(TypedDict):
     stashed: NotRequired[bool]  # a later entry of `git stash` has the recorded content
     before: NotRequired[Version]  # absent: not known
     own: NotRequired[frozenset[bytes]]  # the added lines that count; absent: all
+    # The session's edits (before, after), if others came between them; absent: one, from before.
+    steps: NotRequired[list[tuple[str | None, str | None]]]
 
 
 Shared = tuple[frozenset[bytes], str]  # what two changes have in common; the reason

@@ -125,7 +125,24 @@ class Stretch:
         live = self.live and not later_name
         mode, oid = self.written or ("000000", None)
         path, before = later_name or path, self.before
-        return {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
+        record: Recorded = {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
+        if live and len(self.edits) > 1:
+            self._add_steps(record)
+        return record
+
+    def _add_steps(self, record: Recorded) -> None:
+        """Add the session's own edits to a record if others edited the file between them."""
+        steps: list[tuple[str | None, str | None]] = []
+        is_between = False
+        last: Version = self.before
+        for edit in self.edits:
+            before = credit.parse_entry(edit["before"])
+            after = credit.parse_entry(edit["after"])
+            is_between = is_between or before != last
+            steps.append((before[1] if before else None, after[1] if after else None))
+            last = after
+        if is_between:
+            record["steps"] = steps
 
     def _has_written(self, version: Version) -> bool:
         return any(version == credit.parse_entry(edit["after"]) for edit in self.edits)

@@ -10,7 +10,7 @@ where these do not tell.
 
 from __future__ import annotations
 
-from gitcp.text.shapes import GONE
+from gitcp.text.shapes import GONE, REGULAR, is_binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,12 +44,53 @@ def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
             change = holding.Change({entry["path"]: staged}, blob)
             if not holding.is_any(holding.hold([entry], change)):
                 return frozenset(), "the session's change is in the stash, none of it in the commit"
-        return frozenset([b"\0live"]), "the commit changes a file of the session"
+        if new == oid or _touches_change(entry, staged, blob):
+            return frozenset([b"\0live"]), "the commit changes a file of the session"
+        return _compare_steps(entry, staged, blob)
     if is_live and new and not old and new == oid and mode[:3] == entry.get("mode", mode)[:3]:
         return frozenset([b"\0" + new.encode()]), "the recorded content"
     from gitcp.record.match import holding
 
     return holding.compare_changes(entry, staged, blob)
+
+
+def _compare_steps(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
+    """What a commit that touches no place of a live edit has in common with it all the same, as a
+    line that was moved; of each of the session's own edits, if others edited the file between."""
+    from gitcp.record.match import holding
+
+    reason = "the commit changes other places of the file than the session"
+    before = entry.get("before")
+    for old, new in entry.get("steps", [(before[1] if before else None, entry["oid"])]):
+        step: Recorded = {**entry, "live": False, "oid": new, "before": None}
+        if old:
+            step["before"] = (REGULAR[0], old)
+        common, why = holding.compare_changes(step, staged, blob)
+        if common:
+            return common, why
+    return frozenset(), reason
+
+
+def _touches_change(entry: Recorded, staged: Staged, blob: Blob) -> bool:
+    """Whether a commit touches a place of a live edit, or has its mode; True where that cannot be
+    told by lines."""
+    old_mode, _, mode, _ = staged
+    before = entry.get("before")
+    if before is None or (old_mode != mode and before[0] != entry.get("mode") == mode):
+        return True
+
+    from gitcp.record.match import holding, touched
+
+    change = holding.read_texts(staged, blob)
+    if change is None:
+        return True
+    edits: list[tuple[bytes, bytes]] = []
+    for old, new in entry.get("steps", [(before[1], entry["oid"])]):
+        texts = [blob(oid) if oid else b"" for oid in (old, new)]
+        if None in texts or any(is_binary(text or b"") for text in texts):
+            return True
+        edits.append((texts[0] or b"", texts[1] or b""))
+    return touched.touches_change(edits, change)
 
 
 def match_session(

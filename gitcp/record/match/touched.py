@@ -1,0 +1,80 @@
+"""Whether a commit touches a place where a session's changes of a file stand, or stood
+(doc/credit.md "Linking by evidence").
+
+A place is a range of lines of the commit's parent: those that a change replaced, or the gap where
+it put lines in.  A change that was made on another content is placed by the lines around it that
+both have.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from gitcp.text.line_replay import split_lines
+from gitcp.text.pairing import pair_lines
+from gitcp.text.shapes import remove_space
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    # (first line, line after the last one); equal for a gap before that line
+    Place = tuple[int, int]
+    Texts = tuple[bytes, bytes]  # before and after
+
+
+def touches_change(edits: Iterable[Texts], change: Texts) -> bool:
+    """Return whether a commit's change of a text touches a place of one of the edits."""
+    old, new = change
+    old_lines = split_lines(old)
+    hunks = _find_hunks(old_lines, split_lines(new))
+    for before, after in edits:
+        before_lines = split_lines(before)
+        places = _find_hunks(before_lines, split_lines(after))
+        if before != old:
+            places = _follow_places(places, before_lines, old_lines)
+        if any(_do_meet(place, hunk) for place in places for hunk in hunks):
+            return True
+    return False
+
+
+def _find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Place]:
+    """Return the places of old at which new differs."""
+    hunks: list[Place] = []
+    old_end = 0
+    new_end = 0
+    for i, j in [*sorted(pair_lines(old, new)), (len(old), len(new))]:
+        if i > old_end or j > new_end:
+            hunks.append((old_end, i))
+        old_end = i + 1
+        new_end = j + 1
+    return hunks
+
+
+def _follow_places(
+    places: Iterable[Place], before: Sequence[bytes], old: Sequence[bytes]
+) -> list[Place]:
+    """Return where places of one content are in another: between the lines around them that both
+    have."""
+    pairs = sorted(pair_lines(_list_keys(before), _list_keys(old)))
+    known = [i for i, _ in pairs]
+    followed: list[Place] = []
+    for first, end in places:
+        above = bisect_left(known, first)
+        below = bisect_left(known, end)
+        start = pairs[above - 1][1] + 1 if above else 0
+        stop = pairs[below][1] if below < len(pairs) else len(old)
+        followed.append((start, stop))
+    return followed
+
+
+def _list_keys(lines: Iterable[bytes]) -> list[bytes]:
+    return [remove_space(line) for line in lines]
+
+
+def _do_meet(one: Place, other: Place) -> bool:
+    """Whether two places have a line in common, or one is a gap within or beside the other."""
+    first = max(one[0], other[0])
+    end = min(one[1], other[1])
+    is_gap = one[0] == one[1] or other[0] == other[1]
+    return first <= end if is_gap else first < end
