@@ -183,7 +183,15 @@ def test_an_amend_without_its_hooks_is_mended_by_the_next_event(world: World) ->
 def test_what_is_squashed_by_a_forge_is_found_for_reading_only(world: World) -> None:
     shell(world, "git commit -qm a README.md; git commit -qam b")
     one, two = ids(world, "HEAD~"), ids(world)
-    lines = [f"Entire-Checkpoint: {one[0]}", "", "* b", f"Entire-Checkpoint: {two[0]}", "", "end"]
+    lines = [
+        f"Entire-Checkpoint: {one[0]}",
+        "",
+        "* b",
+        "",
+        f"Entire-Checkpoint: {two[0]}",
+        "",
+        "end",
+    ]
     body = "\n".join(["squash (#1)", "", "* a", "", *lines])
     shell(world, "git switch -qc side HEAD~2; git merge -q --squash main 2>/dev/null")
     shell(world, f"{BARE} commit -qm '{body}'")
