@@ -203,13 +203,14 @@ def is_unsettled(state: State) -> bool:
 
 
 def note_unstored(state: State, lines: Iterable[JournalLine]) -> None:
-    """Note which files over a limit, by its session, no commit has yet, by the journal of its
-    home: no stream has them."""
+    """Note which files of its session no commit and no stream has yet, by the journal of its home:
+    those over a limit, and those that were noted and still have open edits."""
 
     lines, session_id = [*lines], state["session_id"]
     paths = {*credit.list_large_paths(lines, session_id)}
-    if over := state.get("over_limit"):
-        edits = [line for line in credit.list_open_edits(lines) if line["path"] in over]
+    noted = {*state.get("over_limit", ()), *state.get("unstored", ())}
+    if noted:
+        edits = [line for line in credit.list_open_edits(lines) if line["path"] in noted]
         paths |= {line["path"] for line in edits if credit.get_author(line)[0] == session_id}
     state["unstored"] = sorted(paths)
     if not paths:

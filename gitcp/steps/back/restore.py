@@ -697,9 +697,30 @@ def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:
             notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
     try:
         _follow_streams(repo, current, head)
+        _note_brought_back(repo, {path for path, entry in current.items() if entry != head(path)})
     except (Busy, Moved) as e:
         notes.append(f"the streams are brought up to date by the next turn: {e}")
     return notes
+
+
+def _note_brought_back(repo: Repo, changed: Collection[str]) -> None:
+    """Note in the states of sessions that the worktree has work of theirs again which no stream
+    has: a commit asks for it.  changed: the paths that a step touched and that differ from HEAD."""
+    lines = read_journal(repo)
+    for session_id in sorted(credit.list_writers(lines, changed)):
+        work = collect_work(lines, session_id)
+        present = {path for path in changed if work.is_present(path)}
+        if not present:
+            continue
+        with others.held_state(repo, [session_id]):
+            state = recall_state(repo, session_id)
+            if state is None or not session.is_home(repo, state):
+                continue
+            for stream in state["streams"]:
+                present -= stream["files"].keys()
+            if present:
+                state["unstored"] = sorted(present.union(state.get("unstored", ())))
+                save_work(repo, state)
 
 
 def _follow_streams(repo: Repo, current: Now, head: Lookup) -> None:
