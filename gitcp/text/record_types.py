@@ -247,9 +247,7 @@ class State(TypedDict, total=False):
     late_calls: bool  # true while calls of an ended turn still run
     visits: list[str]  # git's names of worktrees with open edits; its own if they came from others
     over_limit: dict[str, str]  # the paths too large for the last checkpoint, each with the limit
-    unstored: list[
-        str
-    ]  # its files in no commit and on no stream: over a limit, or brought back by a step
+    unstored: list[str]  # its files in no commit and on no stream: large, or brought back
     tool_events: bool  # true if the agent tells of its calls
     guest: bool  # true if the session's home, with its conversation, is another repository
     unreadable: str  # not stored: why its file cannot be read
