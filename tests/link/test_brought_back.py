@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.steps.rewind import going
-from tests.support.harness import World
+from tests.support.harness import Json, World
 
 
 def list_points(world: World) -> list[str]:
@@ -37,10 +37,11 @@ def test_a_file_that_another_session_moved_links_both(world: World) -> None:
     a, b = world.agent("session-a", tools=True), world.agent("session-b", tools=True)
     a.turn("write one", {"a.py": "a = 1\nb = 2\n"})
     b.prompt("move it")
-    tool = {"tool_name": "Bash", "tool_input": {"command": "mv a.py b.py"}, "tool_use_id": "m"}
+    given = {"command": "mv a.py b.py"}
+    tool: Json = {"tool_name": "Bash", "tool_input": given, "tool_use_id": "m"}
     b.event("PreToolUse", **tool)
     (world.path / "a.py").rename(world.path / "b.py")
-    b.answer([{"type": "tool_use", "id": "m", "name": "Bash", "input": tool["tool_input"]}])
+    b.answer([{"type": "tool_use", "id": "m", "name": "Bash", "input": given}])
     b.event("PostToolUse", **tool, tool_response={})
     b.write("b.py", "a = 1\nb = 2\nc = 3\n")
     b.stop()
