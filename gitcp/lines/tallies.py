@@ -8,6 +8,7 @@ import re
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 
+from gitcp.errors import GitError
 from gitcp.git import encode_name, files
 from gitcp.git.kept import Kept, make_key
 from gitcp.git.objects.cat_file import list_missing
@@ -15,6 +16,7 @@ from gitcp.git.objects.reading import split_windows
 from gitcp.git.records import encode_lines
 from gitcp.lines import exports
 from gitcp.lines.committed import history, memo
+from gitcp.lines.committed.beginning import NEVER
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.lines.tally import count_commit, unpack_tally
 from gitcp.text import console
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 RULE = f"1 {memo.FORMAT}"  # changes with each change of what a tally says
 _WINDOW = 512  # commits whose kept tallies are looked at together
 _OBJECT = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
+_MANY = 5000  # commits that were not recorded and are counted unasked
 _NO_WALK = "--no-walk=unsorted", "--stdin"
 
 
@@ -204,6 +207,20 @@ def _list_lacks(names: set[str]) -> list[tuple[str, str]] | None:
 def _list_objects(lacks: Iterable[tuple[str, str]]) -> set[str]:
     """The objects that messages name."""
     return {oid for message, _ in lacks for oid in _OBJECT.findall(message)}
+
+
+def find_start(repo: Repo) -> int | None:
+    """The time of the first thing recorded, in s since 1970, if more than _MANY commits of HEAD are
+    older; else None."""
+    beginning = Evidence(repo).beginning
+    if beginning == NEVER:
+        return None
+    options = f"--max-count={_MANY + 1}", f"--before=@{beginning - 1}"
+    try:
+        older = repo.git.read_records("rev-list", *options, "HEAD", sep=b"\n")
+    except GitError:
+        return None
+    return beginning if len(older) > _MANY else None
 
 
 def list_tallies(

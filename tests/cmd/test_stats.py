@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,29 @@ def test_how_far_it_is_shows_at_a_terminal_and_goes_again(
     os.close(own)
     assert "\rreading commits" in shown
     assert shown.endswith("\r\033[K") and json.loads(done.stdout)["commits"] == 3
+
+
+def test_of_a_long_history_from_before_only_what_was_recorded_is_counted(world: World) -> None:
+    who = "A U Thor <author@example.com>"
+    commits = [
+        f"commit refs/heads/old\ncommitter {who} {1_000_000_000 + n} +0000\ndata 1\nx\n"
+        f"M 100644 inline old.txt\ndata {len(str(n))}\n{n}\n"
+        for n in range(5001)
+    ]
+    stream = "".join(commits).encode()
+    command = ["git", "fast-import", "--quiet"]
+    subprocess.run(command, input=stream, cwd=world.path, check=True)
+    world.git("checkout", "-q", "old")
+    now = f"{int(time.time())} +0000"
+    world.env |= {"GIT_AUTHOR_DATE": now, "GIT_COMMITTER_DATE": now}
+    world.agent("session-a").turn("write", {"new.txt": "1\n2\n"})
+    world.commit("new.txt")
+    done = stats("--json", cwd=world.path)
+    counted = json.loads(done.stdout)
+    assert (counted["commits"], counted["added"]["agent"]) == (1, 2)
+    assert counted["added"]["unrecorded"] == 0
+    (said,) = done.stderr.splitlines()
+    assert "are left out: --all" in said
+    every = stats("--json", "--all", cwd=world.path)
+    assert json.loads(every.stdout)["commits"] == 5002 and every.stderr == ""
+    assert json.loads(stats("--json", "HEAD", cwd=world.path).stdout)["commits"] == 5002

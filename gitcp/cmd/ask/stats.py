@@ -14,6 +14,7 @@ from gitcp.git.repo import Repo
 from gitcp.lines import exports, prices, sums, tallies, tally
 from gitcp.lines.committed import evidence
 from gitcp.terminal import cli, extras, history
+from gitcp.text import console, term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ OPTIONS = (
         "--survival", "show too how many of the agents' lines last, and who rewrote the others"
     ),
     *cli.CHOICE,
+    make_flag(
+        "--all", "count also what is older than the first thing recorded, however much it is"
+    ),
     make_flag("--cost", "show too what the tokens cost, by the known prices"),
     make_value(
         "words",
@@ -53,6 +57,8 @@ def run(argv: Sequence[str]) -> int:
     if args.cost and table is None:
         install = extras.describe_install("prices")
         raise Error(f"no price list found: set gitcp.prices to a file, or install one: {install}")
+    if not (args.all or args.words or paths or choice or args.survival):
+        choice = _begin_range(repo)
     stats = _count_lines(repo, (args.words, paths, choice), args.survival, table)
     if args.json:
         return cli.write_records([stats])
@@ -62,6 +68,20 @@ def run(argv: Sequence[str]) -> int:
     else:
         cli.page_lines(history.draw_stats(stats, cli.read_width() or _WIDE))
     return OK
+
+
+def _begin_range(repo: Repo) -> list[str]:
+    """The options of git log by which the default range begins at the first thing recorded, where
+    many commits are older."""
+    with Objects(repo):
+        start = tallies.find_start(repo)
+    if start is None:
+        return []
+    day = term.format_time(start)[:10]
+    console.tell(
+        f"gitcp: commits from before {day}, when nothing was recorded, are left out: --all"
+    )
+    return [f"--since=@{start}"]
 
 
 def _count_lines(

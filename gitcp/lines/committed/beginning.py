@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Periods
     from gitcp.git.repo import Repo
 
-_NEVER = 1 << 62  # s since 1970: nothing is recorded
+NEVER = 1 << 62  # s since 1970: nothing is recorded
 _NOTES = "refs/notes/"
 _TIMES = "--no-show-signature", "--no-notes", "--format=%ct"
 _LINKED = b"messages"  # the key of _Linked
@@ -78,28 +78,28 @@ def _read_stored(repo: Repo, kept: Kept, stores: Sequence[bytes]) -> int:
 
 
 def _ask_oldest(repo: Repo, options: Iterable[str], names: Sequence[str]) -> int:
-    """The least time of the commits that `git log` lists; _NEVER for none."""
+    """The least time of the commits that `git log` lists; NEVER for none."""
     if not names:
-        return _NEVER
+        return NEVER
     try:
         out = repo.git.run("log", *_TIMES, *options, "--stdin", stdin=encode_lines(names))[1]
     except GitError:
         return 0  # a part of the history is not here, or a note is not on a commit
-    return min(map(int, out.split()), default=_NEVER)
+    return min(map(int, out.split()), default=NEVER)
 
 
 def _read_linked(repo: Repo, kept: Kept, before: int, tips: Sequence[str]) -> int:
     """The time of the oldest commit that names a checkpoint; of those that are not older than
     `before` nothing is asked."""
     found = kept.find(_LINKED)
-    known = _Linked([], before, _NEVER)
+    known = _Linked([], before, NEVER)
     if found is not None and found[1] >= before:
         known = _Linked(*found)
     new = [tip for tip in tips if tip not in known.tips]
     if not new:
         return known.oldest
     asked = ["-i", "-F", f"--grep={LINK_KEY}:"]
-    if before < _NEVER:
+    if before < NEVER:
         asked.append(f"--before=@{before}")
     names = [*new, *(f"^{tip}" for tip in known.tips)]
     oldest = min(known.oldest, _ask_oldest(repo, asked, names))

@@ -233,7 +233,7 @@ class Evidence:
         return unstated
 
     @cached_property
-    def _beginning(self) -> int:
+    def beginning(self) -> int:
         """When the first thing was recorded, in s since 1970."""
         stores = self.readers.memo.list_stores()
         return find_beginning(self._repo, self.readers.periods, stores, self._list_tips())
@@ -248,7 +248,7 @@ class Evidence:
     def _judge_age(self, oid: str) -> bool:
         commit = self.get_commit(oid)
         times = [parse_ident(ident)[1] for ident in commit.about[:2]]
-        if max(times) >= self._beginning or any(commit.named_ids):
+        if max(times) >= self.beginning or any(commit.named_ids):
             return False
         return not commit.note and not self.readers.attested.has_note(oid)
 
