@@ -21,12 +21,14 @@ from gitcp.git.records import encode_lines
 from gitcp.git.repo import Repo
 from gitcp.lines.edit_lines import Edits
 from gitcp.record import journal
-from gitcp.record.journal.credit import get_author, parse_entry
+from gitcp.record.journal.credit import get_author, get_cause, parse_entry
 from gitcp.record.session import others
 from gitcp.steps import abandoned_rules
+from gitcp.steps.back import removed
 from gitcp.steps.back.plan import is_below
-from gitcp.steps.back.restore import Present, read_kept_edits, read_present
+from gitcp.steps.back.restore import KeptEdits, Present, read_kept_edits, read_present
 from gitcp.text.line_replay import Replay, Version
+from gitcp.text.shapes import EDITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +47,13 @@ _PLAIN = " --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b
 
 
 class _Place:
-    """A worktree: what it holds now, and what was recorded in it."""
+    """A worktree: what it holds now, and what was recorded in it.  name: where it is."""
+
+    present: Present | _Nothing
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
+        self.name = repo.worktree
         self.present = read_present(repo, dry=True)
         staged = map(decode_name, repo.git.read_records("ls-files", "--stage", "-z"))
         facts = (fact.partition("\t") for fact in staged)
@@ -62,7 +67,7 @@ class _Place:
 
     def list_keys(self) -> set[tuple[str, str, str]]:
         """The turns that have edits in it, as _get_key() names them."""
-        return {(*get_author(line)[:2], self.repo.worktree) for line in self.edits}
+        return {(*get_author(line)[:2], self.name) for line in self.edits}
 
     def list_entries(self, paths: Collection[str]) -> Iterator[tuple[str, record_types.Version]]:
         """What the worktree and the index have at paths."""
@@ -79,13 +84,39 @@ class _Place:
 
     def has_unknown(self, path: str) -> bool:
         """Whether a file is there whose content a scan leaves out: it is ignored now, or large."""
-        if self.present.get_file(path):
+        if isinstance(self.present, _Nothing) or self.present.get_file(path):
             return False
         try:
             found = self.present.worktree.look_at(path)
         except PermissionError:
             return True
         return found is not None and not stat.S_ISDIR(found.st_mode)
+
+
+class _Nothing:
+    """What a worktree that was removed holds."""
+
+    head = ""
+    head_tree = None
+
+    def __init__(self, repo: Repo, gone: removed.RemovedWorktree) -> None:
+        self.lines = gone.lines
+        self.kept_edits = KeptEdits(repo, gone.lines)
+        self.entries: dict[str, record_types.Version] = {}
+
+    def get_file(self, path: str) -> record_types.Entry | None:
+        """None: there is no file."""
+        return None
+
+
+class _RemovedPlace(_Place):
+    """A worktree that was removed: what was recorded in it."""
+
+    def __init__(self, repo: Repo, gone: removed.RemovedWorktree) -> None:
+        self.repo = repo
+        self.name = gone.name
+        self.present = _Nothing(repo, gone)
+        self._staged = []
 
 
 def _parse_staged(fields: str) -> record_types.Entry:
@@ -120,6 +151,7 @@ def _list_here(
     }
     with ExitStack() as opened:
         places = [*_open_places(repo, opened)]
+        places += [_RemovedPlace(repo, gone) for gone in removed.list_removed(repo)]
         found = [record for place in places for record in _list_recorded(place, places, scopes)]
     for record in found:
         known = records.get(_get_key(record), {})  # from when the session's state was there
@@ -176,7 +208,7 @@ def _list_recorded(
     for key, parts in abandoned_rules.unite(found):
         chosen = [part for part in parts if is_below(part["path"], scopes) and not moves.has(part)]
         if chosen:
-            yield _build_record(place.repo, place.present, key, chosen)
+            yield _build_record(place, places[0], key, chosen)
 
 
 class _Moves:
@@ -244,7 +276,7 @@ def _read_kept(place: _Place, places: Sequence[_Place], paths: Collection[str]) 
 
 
 def _list_committed(
-    repo: Repo, present: Present, base: str
+    repo: Repo, present: Present | _Nothing, base: str
 ) -> Iterator[tuple[str, record_types.Version]]:
     """What commits since base gave the paths that they changed: those of any branch, and those that
     the journal names."""
@@ -259,7 +291,11 @@ def _list_committed(
             yield decode_name(next(fields)), None if status == "D" else (mode, oid)
 
 
-def _build_record(repo: Repo, present: Present, key: Key, parts: list[GivenUp]) -> Record:
+def _build_record(place: _Place, first: _Place, key: Key, parts: list[GivenUp]) -> Record:
+    """The record of a turn's work in a place.  first: where the work of a worktree that was removed
+    comes back."""
+    repo = place.repo
+    target = first if isinstance(place, _RemovedPlace) else place
     session_id, turn_id = key
     state = _read_state(repo, session_id)
     turns = state.get("turns") or {}
@@ -280,9 +316,9 @@ def _build_record(repo: Repo, present: Present, key: Key, parts: list[GivenUp]) 
         "how": newest["how"],
         "by": by_session,
         "next_prompt": redact(str(ending.get("prompt") or "")),
-        "worktree": repo.worktree,
+        "worktree": place.name,
         "files": {p["path"]: {k: p[k] for k in ("added", "removed", "how")} for p in parts},
-        "restore": _format_way_back(repo, present, turn_id, parts),
+        "restore": _format_way_back(place, target, key, parts),
         "parts": parts,
     }
 
@@ -291,19 +327,38 @@ def _read_state(repo: Repo, session_id: str) -> Mapping[str, Any]:
     return (others.peek_state(repo, session_id) if session_id else None) or {}
 
 
-def _format_way_back(repo: Repo, present: Present, turn_id: str, parts: Sequence[GivenUp]) -> str:
-    """The command that brings the work back: as it was where nothing else has changed since, else
-    as a patch; "" if its contents are gone."""
+def _format_way_back(place: _Place, target: _Place, key: Key, parts: Sequence[GivenUp]) -> str:
+    """The command that brings a turn's work in a place back to a target: as it was where nothing
+    else has changed since, else as a patch; "" if its contents are gone, or the target is."""
+    repo, present = target.repo, target.present
     ends = [part[side] for part in parts for side in ("before", "after")]
-    if any(end and repo.objects.read(end[1]) is None for end in ends):
+    is_lost = any(end and repo.objects.read(end[1]) is None for end in ends)
+    if is_lost or isinstance(target, _RemovedPlace):
         return ""
     paths = shlex.join(["--", *(part["path"] for part in parts)])
     top = repo.worktree
     at = "" if os.path.realpath(top) == os.path.realpath(os.curdir) else f" -C {shlex.quote(top)}"
+    begin, end = _name_ends(place, key)
     if all(present.get_file(part["path"]) == part["before"] for part in parts):
-        return f"gitcp{at} rewind --all --files-only --to {turn_id}:after {paths}"
+        return f"gitcp{at} rewind --all --files-only --to {end}:after {paths}"
     options = f"--binary{_PLAIN}" if _has_other_form(repo) else "--binary"
-    return f"gitcp{at} diff {options} {turn_id} {turn_id}:after {paths} | git{at} apply --3way"
+    return f"gitcp{at} diff {options} {begin} {end}:after {paths} | git{at} apply --3way"
+
+
+def _name_ends(place: _Place, key: Key) -> tuple[str, str]:
+    """The names of the first and the last moment of a turn: the turn's own, but in a worktree that
+    was removed those of its calls, since the turn may have work in others."""
+    turn = key[1]
+    if not isinstance(place, _RemovedPlace):
+        return turn, turn
+    calls: list[str] = []
+    for line in place.edits:
+        cause = get_cause(line)
+        if cause[:2] == key and cause[2]:
+            calls.append(cause[2])
+    if not calls:
+        return turn, turn
+    return calls[0], calls[-1]
 
 
 def _has_other_form(repo: Repo) -> bool:
@@ -356,7 +411,8 @@ def make_plain(record: Record) -> Record:
 
 def keep_summaries(repo: Repo) -> None:
     """Keep the summaries of what was given up, before its edits are deleted."""
-    if not any(os.path.exists(os.path.join(f, journal.NAME)) for f in repo.list_folders()):
+    has_journal = any(os.path.exists(os.path.join(f, journal.NAME)) for f in repo.list_folders())
+    if not has_journal and not refs.list_refs(repo, EDITS):
         return  # nothing was recorded in any worktree
     with exclusive(repo, "abandoned"), Objects(repo):
         records = _list_here(repo)[0]

@@ -528,9 +528,9 @@ def read_last_seen(repo: Repo, lines: list[JournalLine]) -> LastSeen:
 
 # refs/gitcp/edits/<session>: the contents that the journal's lines name, kept from pruning.
 #
-# It has one commit for each turn.  The commit's tree has `entries`, the recorded lines, and
-# `contents/<oid>`, their blobs before and after, whoever wrote them.  Lines that a
-# journal lost are put back from it.
+# It has one commit for each turn, and in a linked worktree for each call.  The commit's tree has
+# `entries`, the recorded lines, and `contents/<oid>`, their blobs before and after, whoever wrote
+# them.  Lines that a journal lost are put back from it.
 _BLOBS = ("100644", "100755", "120000")
 
 

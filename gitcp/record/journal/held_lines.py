@@ -13,11 +13,12 @@ from gitcp.text.shapes import EDITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import JournalLine
 
+_WORKTREE = "\nGitcp-Worktree: "
 _MOST = 100_000  # commits of all sessions that are read to rebuild a journal
 
 
@@ -60,7 +61,7 @@ def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Jou
     """The edits of a worktree and what settled them, by time, from the refs of one session; by
     default from those of all sessions."""
     lines: dict[bytes, JournalLine] = {}
-    trailer = f"\nGitcp-Worktree: {worktree_hash}\n"
+    trailer = f"{_WORKTREE}{worktree_hash}\n"
     glob = f"--glob={EDITS}{session_id}*"
     for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
         commit = read_commit(repo.objects, oid)
@@ -70,7 +71,29 @@ def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Jou
         )
         for line in credit.parse_lines(repo.objects.need(entry[1], "blob")) if entry else ():
             lines.setdefault(credit.dump_line(line), line)
-    return sorted(credit.list_lasting(lines.values()), key=lambda line: int(line["at"]))
+    return _sort_lasting(lines.values())
+
+
+def read_all_lines(repo: Repo, without: Collection[str]) -> dict[str, list[JournalLine]]:
+    """The hash of a worktree -> what read_lines() gives of it, for each of which the sessions' refs
+    have something.  without: the hashes of those that are left out."""
+    lines: dict[str, dict[bytes, JournalLine]] = {}
+    for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", f"--glob={EDITS}*"):
+        commit = read_commit(repo.objects, oid)
+        message = commit["message"] if commit else ""
+        worktree_hash = message.partition(_WORKTREE)[2].partition("\n")[0]
+        if not commit or not worktree_hash or worktree_hash in without:
+            continue
+        entry = find_entry(repo.objects, commit["tree"], "entries")
+        data = repo.objects.need(entry[1], "blob") if entry else b""
+        known = lines.setdefault(worktree_hash, {})
+        for line in credit.parse_lines(data):
+            known.setdefault(credit.dump_line(line), line)
+    return {key: _sort_lasting(known.values()) for key, known in lines.items()}
+
+
+def _sort_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
+    return sorted(credit.list_lasting(lines), key=lambda line: int(line["at"]))
 
 
 def _unite_lines(

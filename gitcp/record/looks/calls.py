@@ -16,6 +16,7 @@ from gitcp.record.journal import (
     credit,
     find_root_above,
     group_by_worktree,
+    hold_edits,
     read_clock,
     read_journal,
     read_last_seen,
@@ -40,7 +41,7 @@ _NAMED = 40  # words of a command that are looked for in other repositories
 def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     """Record the start or end of a tool that can write; return whether the state changed."""
     call, starts = event.get("tool") or {}, event["event"] == "tool-start"
-    act = begin_call if starts else end_call  # of a file tool
+    act = begin_call if starts else _end_and_hold  # of a file tool
     paths, changed = list(call.get("input_paths", ())), False
     if call.get("kind") not in ("write", *_WINDOWS):
         return False
@@ -75,9 +76,30 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         elif call["kind"] != "write":
             _reopen_call(journal, state, event, is_here)
             _close_call(journal, state, event, tool_paths, at, is_looked_at)
+            _hold(journal, state)
     if places and places.others:
         changed = _take_call_in_others(repo, state, event, places) or changed
     return changed
+
+
+def _end_and_hold(
+    journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
+) -> None:
+    end_call(journal, state, call, paths, at)
+    _hold(journal, state)
+
+
+def _hold(journal: Journal, state: State) -> None:
+    """Let the session's ref hold the edits of a linked worktree, whose journal goes with it: a
+    client may remove it before the turn ends."""
+    if not journal.repo.worktree_id:
+        return
+
+    from gitcp.text import prompt_text
+
+    prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
+    subject = prompt_text.make_subject(prompt, state.get("agent_type") or "")
+    hold_edits(journal.repo, journal, state["session_id"], subject)
 
 
 def _find_places(repo: Repo, state: State, event: dict[str, Any]) -> CallPlaces:
@@ -113,6 +135,7 @@ def _take_call_in_others(
             # It was made during the call, or the output alone names it.
             journal.append([{**opening, "kind": credit.SHELL}])
         _close_call(journal, state, event, [], at, is_looked_at)
+        _hold(journal, state)
 
     return elsewhere.take_shell_call(state, places.others, act)
 

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         lacking: list[str]  # those paths; . for any path
         gone: bool  # true if the repository no longer has its content
         folded: int  # the number of equal points that this one stands for
+        worktree: str  # the removed worktree whose point it is, empty for this one
 
     Contents = Callable[[str, str, str], tuple[str, bool]]  # base, ours, theirs -> oid, clean
     Step = dict[str, Any]  # id, kind, parent, position, target, targets; gitcp-formats(5)
@@ -340,6 +341,7 @@ EMPTY: Point = {
     "lacking": [],
     "gone": False,
     "folded": 0,
+    "worktree": "",
 }
 
 

@@ -35,7 +35,7 @@ from gitcp.record.stream import stream_list
 from gitcp.record.turn import sessions
 from gitcp.steps import undo
 from gitcp.steps.back import plan as back
-from gitcp.steps.back import restore
+from gitcp.steps.back import removed, restore
 from gitcp.steps.back.plan import describe_lacking
 from gitcp.steps.back.restore import (
     KeptEdits,
@@ -221,7 +221,7 @@ def _name_commands(repo: Repo, points: Iterable[Point]) -> None:
         redact = redactor.make_redaction(repo, session_id) if commands else str
         for point in own:
             if command := commands.get(point["id"]):
-                point["message"] = f"before `{redact(command)}`"
+                point["message"] = f"before `{redact(command)}`" + _describe_place(point)
 
 
 def read_tree(present: Present, name: str) -> tuple[str, str]:
@@ -236,6 +236,31 @@ def read_tree(present: Present, name: str) -> tuple[str, str]:
     for line in since:
         versions.setdefault(line["path"], credit.parse_entry(line["before"]))
     return edit_tree(present.repo.objects, present.tree, versions), commit
+
+
+def find_point_tree(present: Present, point: Point) -> str:
+    """The tree of the worktree at a point; '' if it has none."""
+    if point["kind"] not in KINDS:
+        return point["tree"]
+    if not point["worktree"]:
+        return read_tree(present, point["id"])[0]
+    gone = removed.find_removed(present.repo, point["worktree"])
+    moment_id = point["id"].removesuffix(AFTER)
+    is_after = point["id"].endswith(AFTER)
+    if gone:
+        tree = removed.build_tree(present.repo, gone, moment_id, is_after)
+        if tree:
+            return tree
+    raise Error(f"no such turn or tool use: '{moment_id}'")
+
+
+def read_edits(repo: Repo, point: Point) -> KeptEdits:
+    """The edits of the worktree of a point."""
+    if point["worktree"]:
+        gone = removed.find_removed(repo, point["worktree"])
+        if gone:
+            return KeptEdits(repo, gone.lines)
+    return read_kept_edits(repo)
 
 
 def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
@@ -271,12 +296,12 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
     root; none: all)."""
 
     def make_wish(present: Present) -> Wish:
-        tree = point["tree"]
-        if point["kind"] in KINDS:
+        if point["kind"] in KINDS and not point["worktree"]:
             tree, commit = read_tree(present, point["id"])
             note = f"the point is from before commit {abbreviate(commit)}; HEAD stays where it is"
             notes = [note] if commit else []
         else:
+            tree = find_point_tree(present, point)
             notes = _describe_base(point, present)
         _refuse_unknown(present, scopes, Lookup(present.repo.objects, tree))
         base = find_tree(present.repo.objects, point["base_commit"])
@@ -563,7 +588,10 @@ COMMITS = 50  # of HEAD's history that are searched for committed points
 def list_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> list[Point]:
     """The points of read_points(), with those that change nothing folded and
     each call named by its command."""
-    points = back.fold_points(read_points(repo, everywhere, depth))
+    found = read_points(repo, everywhere, depth)
+    if everywhere:
+        found = back.sort_newest_first([*found, *_list_removed_moments(repo)])
+    points = back.fold_points(found)
     _name_commands(repo, points)
     return points
 
@@ -571,8 +599,8 @@ def list_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> l
 def read_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> list[Point]:
     """Every point of this worktree, newest first.
 
-    everywhere: also points of other bases and moments that were cut from the journal.  depth: the
-    number of commits that are searched.
+    everywhere: also points of other bases, checkpoints of worktrees that were removed, and moments
+    that were cut from the journal.  depth: the number of commits that are searched.
     """
     points = [*_list_temporary(repo, everywhere), *_list_steps(repo)]
     kept = read_kept_edits(repo)
@@ -581,6 +609,32 @@ def read_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> l
     points += _list_committed(repo, depth)
     points += _list_expired(repo, {point["id"] for point in points}, everywhere)
     return back.sort_newest_first(points)
+
+
+def _list_removed_moments(repo: Repo) -> list[Point]:
+    """The moments of worktrees that were removed."""
+    points: list[Point] = []
+    for gone in removed.list_removed(repo):
+        moments = KeptEdits(repo, gone.lines).list_moments(everywhere=True)
+        base = removed.find_base(gone)
+        for point in list_moments(moments, map_prompts(repo), {}):
+            points.append(_mark_removed({**point, "base_commit": base}, gone.name))
+    return points
+
+
+def _mark_removed(point: Point, name: str) -> Point:
+    """The point as one of a worktree of that name, which was removed."""
+    marked: Point = {**point, "worktree": name}
+    marked["message"] += _describe_place(marked)
+    return marked
+
+
+def _describe_place(point: Point) -> str:
+    """The words that follow the message of a point of a worktree that was removed; '' for one of
+    this worktree."""
+    if not point["worktree"]:
+        return ""
+    return f" (in {point['worktree']}, which was removed)"
 
 
 class NoPoint(Error):
@@ -601,7 +655,11 @@ def find_point(repo: Repo, name: str, everywhere: bool = True) -> Point:
     after = AFTER if name.endswith(AFTER) else ""
     for anywhere in (True,) if everywhere else (False, True):
         points = read_points(repo, anywhere)
-        if point := back.choose_point(points, name.removesuffix(after)):
+        point = back.choose_point(points, name.removesuffix(after))
+        if anywhere and not point:
+            moments = _list_removed_moments(repo)
+            point = back.choose_point(moments, name.removesuffix(after))
+        if point:
             if after:
                 message = point["message"].replace("before", "after", 1)
                 point = {**point, "id": point["id"] + after, "message": message}
@@ -639,17 +697,28 @@ def _find_successor(repo: Repo, points: Iterable[Point], name: str) -> str | Non
 
 def _list_temporary(repo: Repo, everywhere: bool) -> Iterator[Point]:
     head = refs.read_base(repo)
-    tips = [t for t in stream.list_tips(repo) if _is_here(repo, t, head, everywhere)]
+    others_there = removed.list_hashes(repo) - {repo.worktree_hash}
+    names: dict[str, str] = {}
+    if everywhere:
+        names = removed.map_names(repo)
+    tips = [t for t in stream.list_tips(repo) if _is_here(repo, t, head, others_there, everywhere)]
     for ref, chain in stream_list.read_chains(repo, tips).items():
-        kind = stream_list.parse_ref(ref)[0]
+        kind, worktree = stream_list.parse_ref(ref)
         for checkpoint in chain:
             if checkpoint["message"] not in (stream.CARRIED, stream.FOLLOWED):
-                yield _build_point(repo.objects, checkpoint, kind)
+                point = _build_point(repo.objects, checkpoint, kind)
+                if worktree not in ("", repo.worktree_hash):
+                    point = _mark_removed(point, names.get(worktree, worktree))
+                yield point
 
 
-def _is_here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
+def _is_here(
+    repo: Repo, tip: Tip, head: str, others_there: Collection[str], everywhere: bool
+) -> bool:
+    """Whether a stream is one of this worktree, or, if everywhere, of one that was removed.
+    others_there: the hashes of the other worktrees that are there."""
     kind, worktree = stream_list.parse_ref(tip["ref"])
-    if worktree not in ("", repo.worktree_hash):
+    if worktree not in ("", repo.worktree_hash) and (not everywhere or worktree in others_there):
         return False
     return everywhere or kind != "archived" or tip["base"].startswith(head[: len(tip["base"])])
 

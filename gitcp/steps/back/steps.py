@@ -459,7 +459,7 @@ def read_tree(repo: Repo, point: Point) -> str:
         raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
     if point["kind"] not in points.KINDS:
         return _strip(repo.objects, point["tree"])
-    return points.read_tree(restore.read_present(repo, dry=True), point["id"])[0]
+    return points.find_point_tree(restore.read_present(repo, dry=True), point)
 
 
 def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
@@ -482,7 +482,7 @@ def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
 def _list_changes(repo: Repo, point: Point) -> dict[str, tuple[Version, Version]]:
     """path -> its entries before and after the turn, tool use or step of a point."""
     if point["kind"] != "safety":
-        return points.list_changes(restore.read_kept_edits(repo), point)
+        return points.list_changes(points.read_edits(repo, point), point)
     after = undo.find_tree(repo.objects, point["id"], "after") or point["tree"]
     return {
         path: (old, new) for path, old, new in compare_trees(repo.objects, point["tree"], after)
