@@ -20,7 +20,7 @@ from gitcp.link import commit as link_commit
 from gitcp.link import condense
 from gitcp.link.commit import locate_template
 from gitcp.record import match, session
-from gitcp.record.journal import edits, elsewhere
+from gitcp.record.journal import edits, find_worktree
 from gitcp.record.match import candidates, holding, sources
 from gitcp.record.match.sources import MatchCase
 from gitcp.record.session import make_id, others
@@ -300,7 +300,7 @@ def list_removed(repo: Repo) -> Iterator[Marker]:
     """The sessions whose worktree was removed: no event of their own settles them."""
     for marker in others.read_markers(repo):
         home = str(marker.get("worktree_id") or "")
-        if not (session.is_home(repo, marker) or elsewhere.find_worktree(repo, home)):
+        if not (session.is_home(repo, marker) or find_worktree(repo, home)):
             yield marker
 
 

@@ -79,28 +79,6 @@ def find_discards(
     return discards
 
 
-def list_folders(command: str, folder: str) -> list[str]:
-    """The directories in which the calls of a command run, one that runs in folder first, as far
-    as `cd` tells."""
-    folders = [folder]
-    try:
-        for call in split_calls(command):
-            words, _ = _split_redirections(call)
-            words = _skip_prefixes(words)
-            name = words[0] if words else ""
-            if name in _SHELLS and "-c" in words:
-                number = words.index("-c")
-                script = words[number + 1]
-                folders += list_folders(script, folders[-1])
-            elif name in ("cd", "pushd") and len(words) == 2:
-                path = posixpath.join(folders[-1], words[1])
-                path = posixpath.normpath(path)
-                folders.append(path)
-    except (ValueError, IndexError):
-        pass  # as in find_discards()
-    return list(dict.fromkeys(folders))
-
-
 def find_taken_entries(command: str, entries: Sequence[str]) -> list[str]:
     """The entries of `git stash` that a command takes off the list, without those that it has put
     there itself.  entries: all of them, newest first."""

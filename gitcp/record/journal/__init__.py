@@ -185,6 +185,25 @@ def get_git_dir(repo: Repo, worktree_id: str) -> str:
     return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
 
 
+def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:
+    """Another worktree of the repository by git's name of it; None if it is gone."""
+    root = find_root(repo, worktree_id)
+    if not root or not os.path.lexists(os.path.join(root, ".git")):
+        return None
+    git_dir = get_git_dir(repo, worktree_id)
+    return Repo(root, git_dir, repo.common, repo.algo, repo.git)
+
+
+def find_root(repo: Repo, worktree_id: str) -> str:
+    """The root that git has of a worktree, by git's name of it; '' for none."""
+    git_dir = get_git_dir(repo, worktree_id)
+    link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()
+    # With worktree.useRelativePaths it is relative.
+    path = os.path.normpath(os.path.join(git_dir, link)) if worktree_id else repo.common
+    root, file = os.path.split(path)
+    return root if file == ".git" else ""
+
+
 def read_end(repo: Repo) -> tuple[int, int]:
     """(inode, size) of this worktree's journal now, for Journal.list_edits_since()."""
     try:

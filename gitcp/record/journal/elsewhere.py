@@ -249,7 +249,7 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
                 if not _is_brought(held.lines, state["session_id"], path, stretch):
                     lines += _make_stated_edits(stretch, at)
             held.append(lines)
-        other = find_worktree(repo, worktree_id)
+        other = journal.find_worktree(repo, worktree_id)
         if other:
             _settle_edits(other, stretches)
         _note_visit(state, repo)
@@ -322,7 +322,7 @@ def _list_away(
         return
     work = read_work(repo, worktree_id, session_id)
     open_paths = sorted({*work.list_paths()} & {*paths})
-    other = find_worktree(repo, worktree_id) if open_paths and exists else None
+    other = journal.find_worktree(repo, worktree_id) if open_paths and exists else None
     if other:
         with Journal(other) as held:
             looks.record_paths(held, open_paths, read_clock(other))
@@ -341,25 +341,6 @@ def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
     return collect_work(
         held_lines.read_lines(repo, shapes.hash_worktree(worktree_id), session_id), session_id
     )
-
-
-def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:
-    """Another worktree of the repository by git's name of it; None if it is gone."""
-    root = find_root(repo, worktree_id)
-    if not root or not os.path.lexists(os.path.join(root, ".git")):
-        return None
-    git_dir = journal.get_git_dir(repo, worktree_id)
-    return Repo(root, git_dir, repo.common, repo.algo, repo.git)
-
-
-def find_root(repo: Repo, worktree_id: str) -> str:
-    """The root that git has of a worktree, by git's name of it; '' for none."""
-    git_dir = journal.get_git_dir(repo, worktree_id)
-    link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()
-    # With worktree.useRelativePaths it is relative.
-    path = os.path.normpath(os.path.join(git_dir, link)) if worktree_id else repo.common
-    root, file = os.path.split(path)
-    return root if file == ".git" else ""
 
 
 # A session that works in other worktrees than its home: its calls and turns there, and `visits` of
@@ -426,7 +407,7 @@ def end_turn(repo: Repo, state: State, subject: str, tasks: Collection[str]) -> 
 
 def _list_visited(repo: Repo, state: State) -> list[Repo]:
     """The worktrees of a state's `visits` that are there."""
-    found = (find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ()))
+    found = (journal.find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ()))
     return [other for other in found if other and other.worktree_id != repo.worktree_id]
 
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.transcripts import shell_words
 from gitcp.git import files
-from gitcp.record.journal import elsewhere, get_git_dir, read_look
+from gitcp.record.journal import find_root, find_worktree, get_git_dir, read_look
 from gitcp.record.looks import credit_cases
 
 TYPE_CHECKING = False
@@ -41,7 +40,7 @@ def find_places(repo: Repo, event: dict[str, Any], begun: int | None = None) -> 
     roots = _map_roots(repo)
     names = [_find_name(folder, roots, repo.worktree_id)]
     command = str(tool.get("command") or "")
-    for path in _list_paths(command, shell_words.list_folders(command, folder)[:_MOST_FOLDERS]):
+    for path in _list_paths(command, credit_cases.list_folders(command, folder)[:_MOST_FOLDERS]):
         names.append(_find_name(path, roots))
     if output := str(tool.get("output") or ""):
         for path in _list_paths(output, [folder]):
@@ -51,11 +50,13 @@ def find_places(repo: Repo, event: dict[str, Any], begun: int | None = None) -> 
     chosen = [name for name in dict.fromkeys(names) if name is not None]
     others = []
     for name in chosen:
-        other = elsewhere.find_worktree(repo, name) if name != repo.worktree_id else None
+        other = find_worktree(repo, name) if name != repo.worktree_id else None
         if other:
             others.append(other)
     is_here = repo.worktree_id in chosen
-    places = [repo, *others] if is_here else others
+    places = others
+    if is_here:
+        places = [repo, *others]
     return CallPlaces(is_here, others, _choose_looked_at(repo, places))
 
 
@@ -66,7 +67,7 @@ def _map_roots(repo: Repo) -> dict[str, str]:
     if file == ".git":
         roots[above] = ""
     for name in files.list_names(os.path.join(repo.common, "worktrees")):
-        root = elsewhere.find_root(repo, name)
+        root = find_root(repo, name)
         if root:
             roots[root] = name
     return roots
@@ -116,11 +117,13 @@ def _read_mtime(path: str) -> int:
         return 0
 
 
-def _choose_looked_at(repo: Repo, places: Iterable[Repo]) -> set[str]:
+def _choose_looked_at(repo: Repo, places: list[Repo]) -> set[str]:
     """The roots of the worktrees that are looked at as a whole: the first one, and of the others as
     many as gitcp.look-budget allows for all together.
 
     One that was never looked at costs what the session's home does."""
+    if len(places) < 2:
+        return {place.worktree for place in places}
     budget = int(repo.config.get_option("gitcp.look-budget")) * 1000  # us
     home_cost = int(read_look(repo).get("cost", 0))
     chosen: set[str] = set()

@@ -210,6 +210,17 @@ def _is_alike(pattern: str, text: str) -> bool:
     )
 
 
+def list_folders(command: str, folder: str) -> list[str]:
+    """The directories in which a command that begins in folder may run, as far as `cd` tells."""
+    folders = [folder]
+    words = command[: 1 << 16].translate(_BREAKS).split()
+    for number, word in enumerate(words[:-1]):
+        if word in ("cd", "pushd"):
+            path = posixpath.join(folders[-1], words[number + 1])
+            folders.append(posixpath.normpath(path))
+    return list(dict.fromkeys(folders))
+
+
 def list_words(text: str) -> list[str]:
     """The words of a command or its output that could name a path, each once, without options."""
     candidates = dict.fromkeys(text[: 1 << 16].translate(_BREAKS).split())

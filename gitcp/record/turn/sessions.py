@@ -14,7 +14,7 @@ from gitcp.git.files import Damaged
 from gitcp.git.objects import Objects, read_tree
 from gitcp.record import looks
 from gitcp.record import session as store_session
-from gitcp.record.journal import elsewhere
+from gitcp.record.journal import elsewhere, find_worktree
 from gitcp.record.session import (
     begin_turn,
     clear_verdict,
@@ -294,7 +294,7 @@ def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
         {"worktree": other.worktree if other else "", "files": files}
         for visit in elsewhere.list_worktrees(ctx.repo, state)
         if (files := sorted(elsewhere.read_work(ctx.repo, visit, session_id).list_paths()))
-        for other in [elsewhere.find_worktree(ctx.repo, visit)]
+        for other in [find_worktree(ctx.repo, visit)]
     ]
     return _build_adopted_record(state, old_path, remaining)
 

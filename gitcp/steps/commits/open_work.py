@@ -17,7 +17,7 @@ from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree
 from gitcp.lines.edit_lines import Edits
 from gitcp.lines.uncommitted import convert_content
 from gitcp.record import journal, looks
-from gitcp.record.journal import credit, cuts, elsewhere, held_lines
+from gitcp.record.journal import credit, cuts, held_lines
 from gitcp.record.journal.credit import parse_entry
 from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.snapshot import scan
@@ -143,7 +143,7 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
 
 def _divide_elsewhere(repo: Repo, name: str, homes: Sequence[Home]) -> dict[str, set[str]]:
     """_divide_here() in another worktree.  Of one that is gone, what its sessions had open."""
-    other = elsewhere.find_worktree(repo, name)
+    other = journal.find_worktree(repo, name)
     if other:
         return _divide_paths(other)
     sessions: dict[str, set[str]] = {}
