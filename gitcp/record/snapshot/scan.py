@@ -410,6 +410,7 @@ def _drop_excess(repo: Repo, result: Scan, staged_paths: Mapping[str, None]) -> 
 
 # The oids of the changes of a scan: from the cache, hashed here, or through git.
 _PIECE = 1 << 20
+_MANY = 200  # changes, from which on all packs are read at once, not asked for each
 # Errors of the disk or of this process, not of the file that is read.
 _TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 _TROUBLE |= {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
@@ -432,6 +433,7 @@ class Hasher:
         self._filters = snapshot.Filters(scan.worktree, find_at_head)
         self._cache = load_stat_cache(scan.worktree.repo)
         self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
+        self._held: set[str] = set()  # oids of unchanged files that packs of gitcp have
         self._entries: dict[str, Entry | None] = {}
 
     def hash_changes(self, complete: bool, caches: bool = True) -> dict[str, Entry | None]:
@@ -440,6 +442,9 @@ class Hasher:
         Untracked paths that went away or cannot be read are left out.  complete: the scan covers
         the worktree, so that the cache may forget other paths.  caches: whether to write it.
         """
+        if self._write and len(self._scan.changes) > _MANY:
+            known = self._cache.list_oids(self._scan.changes)
+            self._held = self._objects.packs.list_held(known)
         for path, change in self._scan.changes.items():
             if change.mode == GONE:
                 self._entries[path] = None
@@ -475,7 +480,9 @@ class Hasher:
         # A blob that neither a held tree nor a pack of gitcp has may have been pruned.
         held_entries = head_entry, self._find_held(path) if self._find_held else None
         is_held = any(entry and entry[1] == oid for entry in held_entries)
-        return oid if is_held or self._objects.packs.has(oid) else None
+        if is_held or oid in self._held or self._objects.packs.has(oid):
+            return oid
+        return None
 
     def _keep_oid(self, path: str, change: Change, oid: str | None, conversion: str = "") -> None:
         if oid:
@@ -598,6 +605,10 @@ class StatCache:
         change again with the same stat data."""
         self._repo, self._old, self._safe_before = repo, records, safe_before
         self._new: dict[str, Record] = {}
+
+    def list_oids(self, paths: Iterable[str]) -> set[str]:
+        """The oids that files had when they were last hashed."""
+        return {self._old[path][6] for path in paths if path in self._old}
 
     def find_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
         """The oid of a file with the same stat data and conversion; None without one."""
