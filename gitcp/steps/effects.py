@@ -49,6 +49,49 @@ def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
     return inverse[::-1]
 
 
+def join_staging(repo: Repo, effects: Iterable[Effect]) -> list[Effect]:
+    """The effects, with each run of those on the index alone as one: of several that are made at
+    once each would find what the others have left."""
+    joined: list[Effect] = []
+    for effect in effects:
+        last = joined[-1] if joined else None
+        if last and _can_join(repo, last, effect):
+            joined[-1] = _join_pair(repo, last, effect)
+        else:
+            joined.append(effect)
+    return joined
+
+
+def _can_join(repo: Repo, first: Effect, second: Effect) -> bool:
+    """Whether two effects change entries of the index at one HEAD, the second from the first."""
+    for effect in (first, second):
+        if "index" not in effect or "commits" in effect:
+            return False
+    if first["head"] != second["head"]:
+        return False
+    after = dict(list_files(repo.objects, first["new"]))
+    before = dict(list_files(repo.objects, second["old"]))
+    both = _list_staged_paths(repo.objects, first) & _list_staged_paths(repo.objects, second)
+    return all(after.get(path) == before.get(path) for path in both)
+
+
+def _join_pair(repo: Repo, first: Effect, second: Effect) -> Effect:
+    old = dict(list_files(repo.objects, first["old"]))
+    new = dict(list_files(repo.objects, second["new"]))
+    in_first = _list_staged_paths(repo.objects, first)
+    in_second = _list_staged_paths(repo.objects, second)
+    for path, entry in list_files(repo.objects, second["old"]):
+        if path not in in_first:
+            old[path] = entry
+    for path, entry in list_files(repo.objects, first["new"]):
+        if path not in in_second:
+            new[path] = entry
+    joined = {**second}
+    joined["old"] = index.write_part(repo.objects, old)
+    joined["new"] = index.write_part(repo.objects, new)
+    return joined
+
+
 def summarize_effects(repo: Repo, effects: Iterable[Effect]) -> str:
     """What effects change in git, as in `HEAD is at 1a2b3c4, 2 files changed in the index`."""
     words = []

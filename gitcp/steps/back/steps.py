@@ -324,7 +324,9 @@ class Mover:
         step = undo.make_step(
             back.UNDO,
             "; ".join(f"{target['kind']}: {target['reason']}" for target in targets),
-            [e for target in targets for e in effects.invert_effects(target["effects"])],
+            effects.join_staging(
+                self._repo, [e for t in targets for e in effects.invert_effects(t["effects"])]
+            ),
             position=oldest["parent"],
             target=oldest["id"],
             targets=[target["id"] for target in targets],
