@@ -216,21 +216,30 @@ class _Divider:
         found: dict[str, set[str]] = {}
         for path, (old, new) in changes.items():
             edits = self._edits
-            if ends:
-                edits = self._read_until(ends.get(path, max(ends.values())))
+            if path in ends:
+                edits = self._read_until(ends[path])
+            elif ends and new is None:
+                edits = self._read_until(max(ends.values()))
             sessions = self._list_sessions(edits, lookup, path, (old, new))
             if sessions:
                 found[path] = sessions
         return found
 
     def _find_ends(self, changes: Mapping[str, Change]) -> dict[str, int]:
-        """path -> the number of the last line that led to the content which it gets."""
+        """path -> the number of the last line that led to the content which it gets, or, if no look
+        saw that, of the last one before the content from which it begins came back."""
         ends: dict[str, int] = {}
+        returns: dict[str, int] = {}
         for n, line in enumerate(self._lines):
             change = changes.get(line.get("path", ""))
-            if change and change[1] and parse_entry(line.get("after")) == change[1]:
+            if change is None or change[1] is None:
+                continue
+            after = parse_entry(line.get("after"))
+            if after == change[1]:
                 ends[line["path"]] = n
-        return ends
+            elif after == change[0] and line["how"] == credit.RESTORED:
+                returns[line["path"]] = n - 1
+        return returns | ends
 
     def _read_until(self, end: int) -> Edits:
         """The edits up to a line of the journal."""
