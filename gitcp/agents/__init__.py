@@ -5,7 +5,8 @@ names as data, and methods where the defaults are not its own.  `transcript.py` 
 transcripts: is_first_entry, list_facts (else gitcp.agents.transcripts.blocks), list_messages of a
 document, read_answers, SHOWS_FILES; Scanner, list_scanned or list_written_paths where a scan of its
 facts is not enough.  `cut.py` cuts its conversations: find_last_leaf, list_prompts,
-find_leaves_around, cut_conversation.  Both are optional, and named by PARTS.
+find_leaves_around, cut_conversation.  `head.py` reads whose task a session is.  All are optional,
+and named by PARTS.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Client:
     ASKED_BY: tuple[str, ...] = ()  # the options of its program that have a prompt
     RESUME = ""  # the command that continues a session
     BEGIN = ""  # the command that begins a session with a prompt
-    PARTS: tuple[str, ...] = ()  # the modules beside its own: transcript, cut
+    PARTS: tuple[str, ...] = ()  # the modules beside its own: transcript, cut, head
 
     def list_hooks(self) -> list[Hook]:
         """The hooks that `enable` installs: its event, the matcher of tools or None, the time-out
@@ -295,6 +296,10 @@ class Client:
         """The command that begins a session.  prompt: a word of sh; '' for a client that takes no
         prompt at its start."""
         return self.BEGIN.format(prompt)
+
+    def load_head_reader(self) -> ModuleType | None:
+        """The module with read_head(transcript), if subagents work in sessions of their own."""
+        return self._import_part("head") if "head" in self.PARTS else None
 
     def _import_part(self, name: str) -> ModuleType:
         return __import__(f"{type(self).__module__}.{name}", fromlist=["Scanner"])

@@ -388,6 +388,13 @@ KINDS = (
         "all that reads commits",
         "all that reads commits",
         "it is worked out again",
+        File(
+            "checkpoints",
+            COMMON,
+            "heads",
+            "",
+            "whose task a session is, its title and its last prompt",
+        ),
         File("lines", COMMON, "lines", "", "what was found for lines of commits, at most 4 MiB"),
         File(
             "git",

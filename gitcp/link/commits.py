@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from itertools import starmap
 
 from gitcp.agents.reading import conversation
-from gitcp.checkpoints import format, links, listing, notes, recorded_edits, redactor, writing
+from gitcp.checkpoints import (
+    format,
+    heads,
+    links,
+    listing,
+    notes,
+    recorded_edits,
+    redactor,
+    writing,
+)
 from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
 from gitcp.checkpoints.share import places, sync
 from gitcp.errors import Error, GitError, InputError
-from gitcp.git import Running, commit_message, decode_name, refs
+from gitcp.git import Running, commit_message, decode_name, encode_name, refs
 from gitcp.git.objects import (
     Lookup,
     Objects,
@@ -41,6 +51,7 @@ from gitcp.text import console, line_replay, term
 from gitcp.text import shapes as formats
 from gitcp.text.json import ensure_object
 from gitcp.text.shapes import SESSION_KEY, build_change
+from gitcp.text.short_ids import is_named, list_named
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -48,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
+    from gitcp.checkpoints.format.schema import Part
     from gitcp.checkpoints.stored import StoredCheckpoint
     from gitcp.git.objects import Changes
     from gitcp.git.objects.reading import Steps
@@ -167,6 +179,7 @@ class _Store:
         self._counter: tallies.Counter | None = None
         if counted:
             self._counter = tallies.Counter(repo)
+        self._heads = heads.Heads(repo)
 
     def read_records(self, batch: list[_Fields]) -> Iterator[Record]:
         """The records of commits, with the stored details of each checkpoint."""
@@ -241,12 +254,13 @@ class _Store:
             for name, checkpoint in stored.items()
         }
         yield from self._read_prompts(stored, parts)
+        for name, checkpoint in stored.items():
+            self._heads.add(parts[name], checkpoint["sessions"])
         details = {}
         for name, checkpoint in stored.items():
-            contents = parts[name]
-            strategies = (
-                format.get_text(x, "strategy") for x in (checkpoint["summary"], *contents)
-            )
+            contents = schema.fold_tasks(parts[name])
+            strategies = [format.get_text(checkpoint["summary"], "strategy")]
+            strategies += [str(part.get("strategy") or "") for part in contents]
             details[name] = {
                 "strategy": next(filter(None, strategies), ""),
                 "sessions": [part["session_id"] for part in contents],
@@ -257,7 +271,7 @@ class _Store:
         return details
 
     def _read_prompts(
-        self, stored: dict[str, StoredCheckpoint], parts: dict[str, list[Record]]
+        self, stored: dict[str, StoredCheckpoint], parts: dict[str, list[Part]]
     ) -> Steps[None]:
         """Read prompt.txt of the sessions whose metadata does not name one prompt of a person."""
         silent = [
@@ -323,6 +337,31 @@ def read_changes(
             yield oid, lines
     except GitError as e:
         raise e.shorten() from None
+
+
+_COUNTED = "log --no-walk=unsorted --stdin --shortstat --no-show-signature --format=%x01%H"
+_COUNT = re.compile(rb"(\d+) (insertion|deletion)")
+
+
+def count_changes(
+    repo: Repo, oids: Sequence[str], paths: Sequence[str] = ()
+) -> dict[str, tuple[int, int]]:
+    """The lines that each of these commits adds and removes, in paths (none: in all); of a merge,
+    and where git cannot tell, none."""
+    listed = "\n".join(oids).encode() + b"\n"
+    args: list[str | bytes] = [*_COUNTED.split(), "--", *map(encode_name, paths)]
+    counted: dict[str, tuple[int, int]] = {}
+    oid = ""
+    try:
+        for row in repo.git.stream_records(*args, sep=b"\n", stdin=listed):
+            if row[:1] == b"\1":
+                oid = row[1:].decode()
+            elif row:
+                found = {kind: int(count) for count, kind in _COUNT.findall(row)}
+                counted[oid] = found.get(b"insertion", 0), found.get(b"deletion", 0)
+    except GitError:
+        return {}
+    return counted
 
 
 def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
@@ -416,13 +455,13 @@ def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | No
     with a list for an ambiguous name.
     """
     checkpoints = listing.find_matching_ids(repo, name)
-    sessions = [n for n in others.list_state_ids(repo) if n.startswith(name)]
+    sessions = list_named(name, others.list_state_ids(repo))
     if every:
         sessions = sorted({*sessions, *_list_stored(repo, name)})
     if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
         raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
     if sessions:
-        return "session", name if name in sessions else sessions[0]
+        return "session", sessions[0]
     if checkpoints:
         return "checkpoint", checkpoints[0]
     stored = _list_stored(repo, name)
@@ -475,7 +514,7 @@ def _list_stored(repo: Repo, name: str) -> list[str]:
         session["session_id"]
         for checkpoint in listing.list_checkpoints(repo, skip_summary=True)
         for session in checkpoint["sessions"]
-        if session["session_id"].startswith(name)
+        if is_named(session["session_id"], name)
     ]
 
 
@@ -623,6 +662,7 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
     carrying = listing.find_carriers(repo, ids)
     names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
     counter = tallies.Counter(repo)
+    known_heads = heads.Heads(repo)
     records = []
     for name in ids:
         checkpoint = checkpoints.read_checkpoint(repo, name)
@@ -640,6 +680,7 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
             part = schema.build_part(content["metadata"], content["prompts"])
             more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
             turns = {"linked_turns": _list_linked_turns(content["metadata"])}
+            known_heads.add([part], [entry])
             contents.append({"index": entry["index"], **part, **more, **turns})
         listed = listing.build_record(checkpoint)
         records.append({**listed, "commits": commits, "contents": contents})

@@ -11,6 +11,7 @@ from gitcp.terminal.history import draw_excerpt, draw_parent, draw_prompts
 from gitcp.terminal.usage import format_usage
 from gitcp.text import prompt_text
 from gitcp.text.json import ensure_object, list_objects
+from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import (
     COMMAND,
     abbreviate,
@@ -20,7 +21,6 @@ from gitcp.text.spans import (
     fit_words,
     join_words,
     shorten,
-    shorten_id,
     split_rows,
 )
 
@@ -409,7 +409,7 @@ def draw_point(
     facts += [plan.describe_lacking(point["kind"], point["lacking"])]
     facts += [format_effect(changes) if changes else ""]
     marks = _format_marks(facts)
-    who = f"{point['session_id'][:8] or '-':<8}  " if has_session else ""
+    who = f"{shorten_id(point['session_id']) or '-':<8}  " if has_session else ""
     words = describe_point(point)
     age = f"  {ago(point['time']):>9}  "
     room = width - count_cells(name) - count_cells(age)

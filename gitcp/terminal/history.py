@@ -8,13 +8,21 @@ from gitcp.agents.transcripts.transcript_facts import parse_time
 from gitcp.lines import sums
 from gitcp.steps import handover_text
 from gitcp.terminal import scales
+from gitcp.terminal.rows import (
+    INDENT,
+    Row,
+    count_tasks,
+    draw_row,
+    format_changes,
+    name_session,
+)
 from gitcp.terminal.usage import count_session, format_lines, format_usage
 from gitcp.text import json, prompt_text, spans
 from gitcp.text.json import ensure_object
+from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import (
     AUTHORS,
     COMMAND,
-    SHORTEST,
     abbreviate,
     clip,
     count_noun,
@@ -25,8 +33,6 @@ from gitcp.text.spans import (
     pad,
     quote_code,
     shorten,
-    shorten_id,
-    shorten_ids,
     split_rows,
 )
 
@@ -35,9 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from gitcp.checkpoints.format.schema import Part
     from gitcp.text.record_types import Drawn, Record
     from gitcp.text.spans import Ago, Line
 
+    Changed = tuple[int, int]  # lines added and removed
     Share = tuple[str, str, str, int]  # author, colour, sign in a bar, lines
     When = Callable[[float], str]  # seconds since 1970 -> date and time
     Shown = Mapping[str, Any]
@@ -46,55 +54,80 @@ if TYPE_CHECKING:
 _PROMPT = 72
 
 
-def draw_log(commits: Iterable[Record]) -> Iterator[Line]:
-    """A line for each commit, and two for each session behind it."""
-    for commit in commits:
-        yield [
-            (abbreviate(commit["oid"]), "yellow"),
-            (f" {commit['day']} {commit['author']}  ", "dim"),
-            (commit["message"], "bold" if commit["checkpoints"] else ""),
-        ]
-        for checkpoint in commit["checkpoints"]:
-            yield from _draw_checkpoint(checkpoint, commit)
-        if shares := format_lines(commit, ("person", "unknown")):
-            yield [("        ", ""), (shares, "dim")]
+def draw_log(commit: Record, ago: Ago, width: int, counted: Changed | None) -> Iterator[Line]:
+    """The row of a commit, and below it rows of at most _ROWS sessions behind it.
+
+    width: cells of a row, rows.NO_LIMIT for any.  counted: the lines added and removed."""
+    parts = list_parts(commit)
+    numbers = format_changes(*counted) if counted else ""
+    yield draw_row(_build_commit_row(commit, ago, numbers), width)
+    for part in parts[:_ROWS]:
+        yield draw_row(_build_session_row(part), width)
+    left = len(parts) - _ROWS
+    words = [f"and {count_noun(left, 'more session')}"] if left > 0 else []
+    if _lacks_checkpoint(commit):
+        words.append("a session is not here: 'gitcp fetch' may bring it")
+    if words:
+        yield [(f"{INDENT}{'; '.join(words)}", "dim")]
 
 
-def draw_oneline(commits: Iterable[Record]) -> Iterator[Line]:
-    """A line for each commit, with the agents and sessions behind it."""
-    for commit in commits:
-        parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
-        names = [f"{p['agent'] or 'Agent'} {shorten_id(p['session_id'])}" for p in parts]
-        names += ["a checkpoint not stored here"] if _lacks_checkpoint(commit) else []
-        yield [
-            (abbreviate(commit["oid"]), "yellow"),
-            (f" {commit['message']}", "bold" if names else ""),
-            (f"  ({', '.join(dict.fromkeys(names))})" if names else "", "green"),
-        ]
+def _build_commit_row(commit: Record, ago: Ago, numbers: str) -> Row:
+    return Row(
+        abbreviate(commit["oid"]),
+        ago(commit["time"]),
+        commit["author"],
+        commit["message"],
+        numbers,
+        "blue",
+        "bold" if commit["checkpoints"] else "",
+    )
+
+
+_ROWS = 2  # sessions of a commit that have a row
+
+
+def list_parts(commit: Record) -> list[Part]:
+    """The sessions behind a commit, each once, those first that wrote most."""
+    parts: dict[str, Part] = {}
+    for link in commit["checkpoints"]:
+        for part in link.get("contents", ()):
+            parts.setdefault(part["session_id"], part)
+
+    def count_lines(part: Part) -> int:
+        return count_session(commit, part["session_id"])
+
+    return sorted(parts.values(), key=count_lines, reverse=True)
+
+
+def _build_session_row(part: Part) -> Row:
+    text = name_session(part)
+    if part.get("forgotten"):
+        text = f"forgotten {str(part['forgotten'])[:10]}"
+    parent, agent = handover_text.find_parent(part["asked"])
+    if parent:
+        text += f" (goes on from session {shorten_id(parent)} of {agent})"
+    tasks = count_tasks(part)
+    text = text or "no prompt is recorded"
+    typed = len(prompt_text.list_names(part["asked"]))
+    if typed > 1:
+        tasks = ", ".join(filter(None, [f"{typed} prompts", tasks]))
+    who = part["agent"] or "Agent"
+    return Row(shorten_id(part["session_id"]), "", who, text, tasks, indent=INDENT)
+
+
+def draw_oneline(commit: Record, ago: Ago, width: int, counted: Changed | None) -> Iterator[Line]:
+    """The row of a commit, with the number of sessions behind it at its end."""
+    parts = list_parts(commit)
+    numbers = [format_changes(*counted)] if counted else []
+    if parts:
+        numbers.append(f"({len(parts)})")
+    if _lacks_checkpoint(commit):
+        numbers.append("(not here)")
+    yield draw_row(_build_commit_row(commit, ago, " ".join(filter(None, numbers))), width)
 
 
 def _lacks_checkpoint(commit: Record) -> bool:
     return any(link.get("missing") for link in commit["checkpoints"])
-
-
-def _draw_checkpoint(checkpoint: Record, commit: Record) -> Iterator[Line]:
-    name = (f"    {checkpoint['checkpoint_id']}", "cyan")
-    if checkpoint.get("missing"):
-        yield [name, ("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
-        return
-    for session in checkpoint["contents"]:
-        usage = session.get("token_usage_delta") or session.get("token_usage")
-        used = format_usage(usage, session["agent"])
-        added = count_session(commit, session["session_id"])
-        lines = f"+{count_noun(added, 'line')}" if added else ""
-        facts = ", ".join(filter(None, [count_noun(len(session["files"]), "file"), lines, used]))
-        if session.get("forgotten"):
-            facts = f"forgotten {str(session['forgotten'])[:10]}"
-        yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
-        yield from draw_parent(session["asked"])
-        if prompts := prompt_text.list_names(session["asked"]):
-            more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
-            yield [("        ", ""), (shorten(prompts[0], _PROMPT), ""), (more, "dim")]
 
 
 def draw_parent(prompts: Sequence[str]) -> Iterator[Line]:
@@ -111,6 +144,7 @@ def draw_parent(prompts: Sequence[str]) -> Iterator[Line]:
 _COLOURS = ("green", "magenta", "cyan", "blue", "yellow", "red")
 _BAR, _TIME = 20, 40  # cells of a bar, and of a line of time
 _LANE_PROMPT = 60
+_TURN_DIGITS = 8
 _LEGEND = ("lanes: + commit of a session, o prompt", "lines: # agent, = person, - unknown")
 
 
@@ -126,7 +160,7 @@ def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
     """A turn of which work was given up: what, how, the prompt after it, and the way back."""
     ended_by = f" by session {shorten_id(record['by'])}" if record["by"] else ""
     yield [
-        (record["turn"][:SHORTEST], "yellow"),
+        (record["turn"][:_TURN_DIGITS], "yellow"),
         (f"  {ago(record['time'])}  ", "dim"),
         (record["agent"] or "Agent", "green"),
         (f" {shorten_id(record['session_id'])}", "cyan"),
@@ -189,7 +223,7 @@ def allot_lanes(rows: Sequence[Sequence[str]]) -> Lanes:
                 taken = {columns[session_id] for session_id in columns if last[session_id] >= n}
                 columns[name] = min(set(range(len(taken) + 1)) - taken)
                 first[name] = n
-    return Lanes(shorten_ids(list(last)), columns, first, last)
+    return Lanes({name: shorten_id(name) for name in last}, columns, first, last)
 
 
 class Lanes:

@@ -8,6 +8,7 @@ from gitcp.git import decode_name
 from gitcp.lines.patch_authors import PatchAuthors
 from gitcp.lines.patch_text import strip_codes
 from gitcp.text import spans, term
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _draw_mark(line: AddedLine, coloured: bool) -> bytes:
 
 def name_prompt(session_id: str, number: int | None) -> str:
     """A session and the number of a prompt in WIDTH cells: `5cfbd499 #2`, `5cfbd499 102`."""
-    name = spans.shorten_id(session_id)
+    name = shorten_id(session_id)
     if number is None:
         return name
     if number < 100:

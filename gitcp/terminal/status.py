@@ -5,7 +5,8 @@ from __future__ import annotations
 from gitcp.setup.care.findings import format_remedy
 from gitcp.text import prompt_text, shapes
 from gitcp.text.shapes import ARCHIVE
-from gitcp.text.spans import abbreviate, count_noun, shorten, shorten_id, shorten_ids
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate, count_noun, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _draw_sections(
     yield _draw_head(status)
     for finding in status.get("findings", ()):
         yield [("  ! ", "red"), (f"{finding['reason']}: {format_remedy(finding)}", "yellow")]
-    names = shorten_ids([s["session_id"] for s in sessions])
+    names = {s["session_id"]: shorten_id(s["session_id"]) for s in sessions}
     at_home = [s for s in sessions if _get_home(s) == status["worktree_id"]]
     here = [s for s in sessions if s in at_home or s.get("open", {}).get(status["worktree_id"])]
     if here:

@@ -13,7 +13,7 @@ from gitcp import memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
     Row = TypeVar("Row")
@@ -25,8 +25,6 @@ _JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
 _JOINERS = f"\u200c{_JOINER}"  # they take no cell, and join emoji and letters
 _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 AUTHORS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
-SHORTEST = 8  # characters of a session id
-_DATE = re.compile(r"\d{4}-\d\d-\d\d-")
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 
@@ -153,21 +151,6 @@ def format_number(count: int) -> str:
             value = count / size
             return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
     return str(count)
-
-
-def shorten_id(session_id: str) -> str:
-    """The beginning of a session's id, by which people name it: SHORTEST characters, in ids of old
-    versions of Entire after the date."""
-    date = _DATE.match(session_id)
-    return session_id[: SHORTEST + (date.end() if date else 0)]
-
-
-def shorten_ids(ids: Collection[str]) -> dict[str, str]:
-    """Each id -> its beginning: SHORTEST characters, or more until no two are the same."""
-    size, longest = SHORTEST, max(map(len, ids), default=0)
-    while size < longest and len({session_id[:size] for session_id in ids}) < len(set(ids)):
-        size += 1
-    return {session_id: session_id[:size] for session_id in ids}
 
 
 def quote_code(line: str) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
 _CODES = {"bold": 1, "dim": 2, "command": 32} | {name: 31 + n for n, name in enumerate(_COLOURS)}
+_AGED = 7 * 86400  # seconds
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _RECENT = 20 * 3600  # seconds
 _AGES = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60, "m"))
 
@@ -37,8 +39,16 @@ def format_age(seconds: float) -> str:
 
 
 def format_since(then: float) -> str:
-    """The age of a time in seconds since 1970; `never` for 0."""
-    return format_age(time.time() - then) if then else "never"
+    """When a time in seconds since 1970 was: its age up to _AGED, then its local day, `15 Mar`,
+    with the year if it is another one, `15 Mar 25`; `never` for 0."""
+    if not then:
+        return "never"
+    now = time.time()
+    if now - then < _AGED:
+        return format_age(now - then)
+    at = time.localtime(then)
+    day = f"{at.tm_mday} {_MONTHS[at.tm_mon - 1]}"
+    return day if at.tm_year == time.localtime(now).tm_year else f"{day} {at.tm_year % 100:02}"
 
 
 def format_time(seconds: float) -> str:

@@ -66,7 +66,7 @@ def test_every_folder_of_a_client_is_in_the_table_and_its_class_is_named_once() 
     for name in agents.CLIENTS:
         client = agents.get_client(name)
         has = {path.stem for path in (TOP / "gitcp/agents" / name.replace("-", "_")).glob("*.py")}
-        assert {"transcript", "cut"} & has == set(client.PARTS), name
+        assert {"transcript", "cut", "head"} & has == set(client.PARTS), name
 
 
 def test_a_git_hook_learns_a_session_by_its_own_clients_variable_and_ours() -> None:

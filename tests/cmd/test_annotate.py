@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gitcp.text import spans
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import World
 from tests.support.paths import BIN
 
@@ -21,7 +21,7 @@ GREET = 'def greet(name):\n    return f"hello, {name}"\n'
 FAREWELL = '\n\ndef farewell(name):\n    return f"good bye, {name}"\n'
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 BLANK = " " * 13
-FIRST, SECOND = (f"{spans.shorten_id(SESSION)} #{n}  " for n in (1, 2))
+FIRST, SECOND = (f"{shorten_id(SESSION)} #{n}  " for n in (1, 2))
 PERSON = "A U Thor     "
 
 

@@ -35,7 +35,7 @@ def test_a_commit_is_linked_to_a_checkpoint(at: World, digits: int) -> None:
     [one] = ids(at, "HEAD~")
     assert run("link", "HEAD", one[:digits]).stdout == f"linked: {at.head[:7]} {one}\n"
     assert noted(at) == [one] and ids(at) == []
-    assert one in run("log", "HEAD~..HEAD").stdout
+    assert one in run("log", "--json", "HEAD~..HEAD").stdout
     run("link", "HEAD", one)
     assert noted(at) == [one], "once"
     sound(at)
@@ -101,20 +101,20 @@ def test_a_link_by_trailer_is_taken_away_for_every_reader(at: World) -> None:
     assert done.stdout.startswith("unlinked: ")
     assert text(at, "HEAD~") == f"Entire-Checkpoint-Removed: {one} not the agent's"
     assert ids(at, "HEAD~") == [one], "the commit stays as it is"
-    assert one not in run("log").stdout
+    assert one not in run("log", "--json").stdout
     assert run("find-commits", one).stdout == ""
     assert run("show", "HEAD~").returncode != 0
     assert run("relink").stdout == "", "nor is it found again"
     at.git("commit", "-q", "--amend", "-m", "x")
     run("link", "HEAD~", one)
-    assert one in run("log").stdout, "the last word counts"
+    assert one in run("log", "--json").stdout, "the last word counts"
 
 
 def test_a_link_by_note_is_taken_away(at: World) -> None:
     [one] = ids(at, "HEAD~")
     run("link", "HEAD", one)
     run("unlink", "HEAD")
-    assert one not in run("log", "HEAD~..HEAD").stdout
+    assert one not in run("log", "--json", "HEAD~..HEAD").stdout
 
 
 def test_a_secret_in_the_reason_is_redacted(at: World) -> None:

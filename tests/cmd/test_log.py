@@ -16,6 +16,7 @@ import pytest
 from gitcp.checkpoints import notes
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.text.short_ids import shorten_id
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
 from tests.support.story import ALPHA, Story
@@ -31,10 +32,9 @@ def logged(*argv: str) -> list[dict[str, Any]]:
 def test_a_commit_has_its_sessions_below_it(story: Story) -> None:
     lines = run("log").stdout.splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith(story.linked[:7]))
-    assert lines[at] == f"{story.linked[:7]} 2005-04-01 A U Thor  commit hello.txt"
-    assert lines[at + 1].startswith(f"    {story.checkpoint}  Claude Code  1 file, ")
-    assert lines[at + 2] == "        Please add hello"
-    assert not lines[at + 3].startswith(" ")
+    assert lines[at] == f"{story.linked[:7]}   1 Apr 05   A U Thor      commit hello.txt"
+    assert lines[at + 1] == f"  {shorten_id(ALPHA)}           Claude Code   > Please add hello"
+    assert not lines[at + 2].startswith(" ")
 
 
 def test_the_commits_are_those_of_git_log(story: Story) -> None:
@@ -60,8 +60,8 @@ def test_options_choose_the_commits_that_git_log_chooses(story: Story, words: li
 
 def test_one_line_a_commit_has_the_sessions_behind_it(story: Story) -> None:
     lines = run("log", "--oneline").stdout.splitlines()
-    assert f"{story.linked[:7]} commit hello.txt  (Claude Code {ALPHA[:8]})" in lines
-    assert f"{story.plain[:7]} commit own.txt" in lines
+    assert f"{story.linked[:7]}   1 Apr 05   A U Thor      commit hello.txt  (1)" in lines
+    assert f"{story.plain[:7]}   1 Apr 05   A U Thor      commit own.txt" in lines
     assert len(lines) == len(git("log", "--format=%H").splitlines())
     drawn = run("log", "--oneline", "--graph").stdout
     assert story.linked[:7] in drawn and "Please add hello" not in drawn
@@ -72,10 +72,12 @@ def test_the_changes_of_a_commit_are_those_of_git_log(story: Story, words: list[
     told = run("log", "--oneline", *words).stdout
     plain = git("log", "--abbrev=7", "--format=%h %s", *words)
     kept = [line for line in plain.splitlines() if line not in ("", "---")]
-    mine = [re.sub(r"  \(Claude Code \w+\)$", "", line) for line in told.splitlines() if line]
+    head = r"^(\w{7})   1 Apr 05   A U Thor      (.*?)(  \(1\))?$"
+    mine = [re.sub(head, r"\1 \2", line) for line in told.splitlines() if line]
     assert mine == kept
     below = run("log", *words).stdout.splitlines()
-    assert below[below.index("        Please add hello") + 1] == ""
+    at = next(n for n, line in enumerate(below) if line.endswith("> Please add hello"))
+    assert below[at + 1] == ""
 
 
 def test_changes_are_not_drawn_into_a_graph_or_records(story: Story) -> None:
@@ -89,8 +91,8 @@ def test_the_graph_has_a_lane_a_session_its_prompts_and_lines_by_author(story: S
     lines = run("log", "--graph").stdout.splitlines()
     assert lines[:3] == [
         f"  * {plain} commit own.txt",
-        f"+ * {linked} commit hello.txt  ####################  8f76b0e8 2",
-        "o | 8f76b0e8  Please add hello",
+        f"+ * {linked} commit hello.txt  ####################  {shorten_id(ALPHA)} 2",
+        f"o | {shorten_id(ALPHA)}  Please add hello",
     ]
     assert [line[:4] for line in lines[3:-3]] == ["  * "] * 2
     assert [line[:7] for line in lines[-3:]] == ["", "lanes: ", "lines: "]
@@ -157,7 +159,7 @@ def test_a_commit_linked_by_a_note_is_found_and_one_that_is_not_here_is_named(re
     assert newest["checkpoints"] == []
     told = {"checkpoint_id": "0123456789ab", "linked": "note", "missing": True}
     assert noted["checkpoints"] == [told]
-    assert "0123456789ab  is not stored here" in run("log").stdout
+    assert "a session is not here: 'gitcp fetch' may bring it" in run("log").stdout
 
 
 def test_only_the_last_trailer_block_counts(repo: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from gitcp.terminal import answers
+from gitcp.text.short_ids import shorten_id
 from tests.support.clients.real import Client as RealClient
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
@@ -92,7 +93,7 @@ def test_the_tools_and_a_checkpoint_answer_and_change_nothing(story: Story) -> N
     assert "Try something" in session and ALPHA in session
     assert commit == checkpoint and "[Assistant]" in commit and story.linked[:7] in commit
     oid = story.linked[:7]
-    assert blame == f"1-2  {oid}  Claude Code, session 8f76b0e8 #2: Please add hello"
+    assert blame == f"1-2  {oid}  Claude Code, session {shorten_id(ALPHA)} #2: Please add hello"
     assert contents(path) == before
 
 

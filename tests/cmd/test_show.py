@@ -15,6 +15,7 @@ from gitcp.cmd.ask import show
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.terminal import answers
+from gitcp.text.short_ids import shorten_id
 from tests.support.checkpoints import DATA, git, session, unbundle
 from tests.support.harness import World
 from tests.support.story import ALPHA, BETA, GAMMA, Story
@@ -278,7 +279,10 @@ def test_the_change_is_shown_as_git_shows_it(two_files: World) -> None:
         assert len(added) == 2, kind
     assert "+++ b/b.txt" in changed["tool"] and "+++ b/a.txt" not in changed["tool"]
     refused = run("show", "-p", ALPHA, cwd=two_files.path)
-    assert refused.returncode == 128 and "'gitcp diff --session 8f76b0e8'" in refused.stderr
+    assert (
+        refused.returncode == 128
+        and f"'gitcp diff --session {shorten_id(ALPHA)}'" in refused.stderr
+    )
     assert run("show", "-p", "--json", cwd=two_files.path).returncode == 129
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.record import session
+from gitcp.text.short_ids import shorten_id
 from tests.support.checkpoints import git
 from tests.support.harness import World
 from tests.support.paths import BIN
@@ -36,9 +37,10 @@ def test_status_shows_the_sessions_of_this_worktree(story: Story) -> None:
     first = text.splitlines()[0]
     assert first == f"enabled, manual-commit, on main at {story.plain[:7]}"
     here = text[: text.index("Other worktrees:")]
-    assert "8f76b0e8  Claude Code  idle" in here and "8f76c111  Claude Code  active" in here
+    assert f"{shorten_id(ALPHA)}  Claude Code  idle" in here
+    assert f"{shorten_id(BETA)}  Claude Code  active" in here
     assert f"2 uncommitted files on {story.world.branch()}\n" in here
-    assert "Review the tests" in here and GAMMA[:8] not in here
+    assert "Review the tests" in here and shorten_id(GAMMA) not in here
 
 
 def test_decisions_about_streams_are_shown_to_who_asks(story: Story) -> None:
@@ -128,8 +130,8 @@ def test_watched_in_a_pipe_a_session_has_its_lane_and_its_lines(
     assert next(line for line in lines if line.startswith("Lanes:"))
     lane = next(lines)
     name, time, bar, *words = lane.split()
-    assert name == ALPHA[:8] and set(time) <= set(".=#") and "=" in time
-    assert set(bar) == {"#"} and words[:2] == [ALPHA[:8], "2"]
+    assert name == shorten_id(ALPHA) and set(time) <= set(".=#") and "=" in time
+    assert set(bar) == {"#"} and words[:2] == [shorten_id(ALPHA), "2"]
     assert any(line == "Sessions:\n" for line in lines)
     watching.send_signal(signal.SIGINT)
     assert watching.wait() == -signal.SIGINT

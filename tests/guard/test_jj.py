@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.guard.working_copies import A, Copy, jj_folder, post, pre, run
 from tests.support import warm
 from tests.support.copies import plant
@@ -55,7 +56,7 @@ def test_a_turn_is_recorded_and_its_commits_found_at_the_next_event(
     for revision, path in (("@--", "a.txt"), ("@-", "b.txt")):
         shown = gitcp(copy.path, "show", commit_at(copy, revision))
         assert shown.returncode == 0, shown
-        assert A[:8] in shown.stdout and path in shown.stdout
+        assert shorten_id(A) in shown.stdout and path in shown.stdout
     assert not a.state.get("files_touched")
 
 
@@ -155,7 +156,7 @@ def test_a_repository_that_is_moved_stays_what_it_was_once_it_is_enabled_there(
     assert gitcp(copy.path, "enable").returncode == 0
     shown = gitcp(copy.path, "status")
     assert shown.returncode == 0, shown
-    assert "enabled" in shown.stdout and A[:8] in shown.stdout
+    assert "enabled" in shown.stdout and shorten_id(A) in shown.stdout
 
 
 def test_where_gitcp_is_not_enabled_a_workspace_is_left_alone(

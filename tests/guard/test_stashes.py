@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gitcp.agents.transcripts.shell_words import find_taken_entries
+from gitcp.text.short_ids import shorten_id
 from tests.guard.test_discards import A, B
 from tests.steps.rewind.going import done, run
 from tests.support.harness import Agent, Call, World
@@ -86,7 +87,7 @@ def test_another_s_entry_is_named_by_its_object(
     assert f"{two[:12]} stash@{{0}}: WIP on main" in said
     assert f"git stash apply {one[:12]}" in said
     assert "Files:          g.txt" in said
-    assert f"Other session:  {b.sid[:8]}" in said
+    assert f"Other session:  {shorten_id(b.sid)}" in said
 
 
 def test_deny_refuses_to_take_another_s_entry(world: World, a: Agent, b: Agent) -> None:
@@ -143,7 +144,7 @@ def test_status_lists_the_entries_with_session_prompt_and_files(
     world.git("stash", "-q", "-m", "mine")
     out = done(world, "status")
     assert f"stash@{{0}} {world.git('rev-parse', 'stash@{0}')[:12]} by hand: f.txt" in out
-    assert f"stash@{{1}} {two[:12]} {b.sid[:8]} 'work on g.txt': g.txt" in out
+    assert f"stash@{{1}} {two[:12]} {shorten_id(b.sid)} 'work on g.txt': g.txt" in out
     about = json.loads(done(world, "status", "--json").splitlines()[0])
     assert [(s["oid"], s["session_id"]) for s in about["stashes"]][1:] == [
         (two, b.sid),

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import Agent, World
 
 SHOW = "; 'gitcp show HEAD'"
@@ -47,7 +48,7 @@ def test_a_commit_tells_its_session_its_prompts_and_its_lines(world: World, a: A
     a.turn("write two", {"two.py": "three\n"})
     world.write("one.py", "one\ntwo\nmine\n")
     said = at_terminal(world, "git add . && git commit -m x")
-    assert said == [f"linked: Claude Code {a.sid[:8]}, 2 prompts, 3 of 4 lines{SHOW}"]
+    assert said == [f"linked: Claude Code {shorten_id(a.sid)}, 2 prompts, 3 of 4 lines{SHOW}"]
 
 
 def test_several_sessions_are_told_by_the_one_with_the_most_lines(
@@ -56,7 +57,9 @@ def test_several_sessions_are_told_by_the_one_with_the_most_lines(
     a.turn("little", {"one.py": "one\n"})
     b.turn("more", {"two.py": "1\n2\n3\n"})
     said = at_terminal(world, "git add . && git commit -m x")
-    assert said == [f"linked: Claude Code {b.sid[:8]} and 1 other, 2 prompts, 4 of 4 lines{SHOW}"]
+    assert said == [
+        f"linked: Claude Code {shorten_id(b.sid)} and 1 other, 2 prompts, 4 of 4 lines{SHOW}"
+    ]
 
 
 def test_a_commit_that_only_removes_lines_tells_no_number_of_them(world: World, a: Agent) -> None:
@@ -64,7 +67,7 @@ def test_a_commit_that_only_removes_lines_tells_no_number_of_them(world: World, 
     world.commit()
     a.turn("remove", {"old.py": None})
     said = at_terminal(world, "git add -A && git commit -m x")
-    assert said == [f"linked: Claude Code {a.sid[:8]}, 1 prompt{SHOW}"]
+    assert said == [f"linked: Claude Code {shorten_id(a.sid)}, 1 prompt{SHOW}"]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ class Codex(agents.Client):
     )
     RESUME = "codex resume {}"
     BEGIN = "codex {}"
-    PARTS = ("transcript", "cut")
+    PARTS = ("transcript", "cut", "head")
     TRUST_NOTE = (
         "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
     )

@@ -38,7 +38,7 @@ class Opencode(agents.Client):
     PLUGIN = "opencode/plugin.js"
     SECONDS = 0  # the plugin waits
     RESUME = "opencode --session {}"
-    PARTS = ("transcript",)
+    PARTS = ("transcript", "head")
     DATA = "opencode"  # the folder of its database, and the name of that
     PATHS = ("filePath",)
     KINDS = agents.make_kinds(

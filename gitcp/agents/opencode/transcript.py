@@ -36,7 +36,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     if isinstance(created := ensure_object(info.get("time")).get("created"), int):
         yield ("time" if "role" in info else "began"), str(created)
     if info.get("role") == "user":
-        yield "prompt", extract_prompt(p for p in parts if isinstance(p.get("text"), str))
+        typed = extract_prompt(p for p in parts if isinstance(p.get("text"), str))
+        yield "prompt", typed or _name_command(parts)
     elif info.get("role") == "assistant":
         for part in parts:
             yield from _list_part_facts(part)
@@ -44,6 +45,17 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         counts = {**spent, **ensure_object(spent.get("cache"))}
         usage = transcript_facts.read_usage(counts, "input", "write", "read", "output")
         yield "usage", str(info.get("id")), usage
+
+
+def _name_command(parts: list[dict[str, Any]]) -> str:
+    """The command by which a person started a subagent, as he typed it: `/review`; '' for none.
+
+    The client itself writes the message after the subagent's answer.
+    """
+    for part in parts:
+        if part.get("type") == "subtask" and isinstance(part.get("command"), str):
+            return f"/{part['command']}"
+    return ""
 
 
 def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gitcp.text import line_replay
 from gitcp.text.pairing import count_equal_lines
 from gitcp.text.shapes import EMPTY, remove_space
-from gitcp.text.spans import shorten_id
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

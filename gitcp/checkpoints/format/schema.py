@@ -3,6 +3,7 @@ the shape of its JSON."""
 
 from __future__ import annotations
 
+from gitcp.agents import transcripts
 from gitcp.checkpoints import format
 from gitcp.checkpoints.format import keys
 from gitcp.errors import InputError
@@ -12,17 +13,37 @@ from gitcp.text.json import ensure_object, list_objects
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, NotRequired, TypedDict
 
     from gitcp.checkpoints.format.keys import Shape
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Record, Usage
+
+    class Part(TypedDict):
+        """A session's part in a commit, with facts of its metadata (keys.list_keys("shown")).
+
+        asked, files: as build_part() says.  parent: the session whose task it is.  title: that its
+        client gave it.  task_count: as fold_tasks() says."""
+
+        session_id: str
+        agent: str
+        asked: list[str]
+        files: dict[str, dict[str, str]]
+        branch: NotRequired[str]
+        strategy: NotRequired[str]
+        token_usage: NotRequired[Usage]
+        token_usage_delta: NotRequired[Usage]
+        initial_attribution: NotRequired[object]
+        forgotten: NotRequired[str]
+        parent: NotRequired[str]
+        title: NotRequired[str]
+        task_count: NotRequired[int]
 
     Complaints = list[tuple[str, bool]]  # (text, whether it is an accepted variation)
 
 _SHOWN = frozenset(keys.list_keys("shown"))
 
 
-def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
+def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Part:
     """A session's part: session_id, agent, asked, files and facts of its metadata.
 
     prompts: the session's up to the commit (prompt.txt).  asked: the prompts that led to the
@@ -31,13 +52,71 @@ def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
     causes = {path: ensure_object(f) for path, f in ensure_object(metadata.get("files")).items()}
     touched = format.list_strings(metadata.get("files_touched"))
     files = {path: _build_cause(causes.get(path, {})) for path in sorted({*touched, *causes})}
-    return {
+    facts: Any = {k: fact for k, fact in metadata.items() if k in _SHOWN and fact is not None}
+    part: Part = {
         "session_id": metadata.get("session_id", ""),
         "agent": metadata.get("agent", ""),
         "asked": choose_prompts([f["prompt"] for f in files.values()], prompts),
         "files": files,
-        **{k: fact for k, fact in metadata.items() if k in _SHOWN and fact is not None},
     }
+    part.update(facts)
+    return part
+
+
+def fold_tasks(parts: Iterable[Part]) -> list[Part]:
+    """The parts of sessions, each with the tasks that it gave to others in the place of these:
+    `task_count`, how many, if any.
+
+    A session of which there are only tasks has their files, and no prompts.
+    """
+    known = {part["session_id"]: part for part in parts}
+    tasks_by_root: dict[str, list[Part]] = {}
+    for part in known.values():
+        root = _find_root(part, known)
+        tasks = tasks_by_root.setdefault(root, [])
+        if root != part["session_id"]:
+            tasks.append(part)
+    rows = []
+    for root, tasks in tasks_by_root.items():
+        own = known.get(root) or _build_parent(root, tasks[0])
+        rows.append(_add_tasks(own, tasks))
+    return rows
+
+
+def _add_tasks(part: Part, tasks: Sequence[Part]) -> Part:
+    row = part.copy()
+    if tasks:
+        row["task_count"] = len(tasks)
+    for task in tasks:
+        row["files"] = {**task["files"], **row["files"]}
+    spent = [task["token_usage"] for task in tasks if task.get("token_usage")]
+    newly = [task["token_usage_delta"] for task in tasks if task.get("token_usage_delta")]
+    total = transcripts.add_subagents(row.get("token_usage"), spent)
+    delta = transcripts.add_subagents(row.get("token_usage_delta"), newly)
+    if spent and total:
+        row["token_usage"] = total
+    if newly and delta:
+        row["token_usage_delta"] = delta
+    return row
+
+
+def _find_root(part: Part, known: Mapping[str, Part]) -> str:
+    """The session that gave a task, or whose task did; the session itself if it is no task."""
+    seen = {part["session_id"]}
+    while part.get("parent") and part["parent"] not in seen:
+        seen.add(part["parent"])
+        if part["parent"] not in known:
+            return str(part["parent"])
+        part = known[part["parent"]]
+    return str(part["session_id"])
+
+
+def _build_parent(session_id: str, task: Part) -> Part:
+    """The part of a session of which only a task is known."""
+    row: Part = {"session_id": session_id, "agent": task["agent"], "asked": [], "files": {}}
+    if "branch" in task:
+        row["branch"] = task["branch"]
+    return row
 
 
 def _build_cause(fact: Record) -> dict[str, str]:

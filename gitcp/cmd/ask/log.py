@@ -157,12 +157,19 @@ def _list_diff_options(args: Namespace) -> list[str]:
 
 def _draw_commits(repo: Repo, oneline: bool, *chosen: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(oid, text) of each commit."""
-    draw, draw_commits = cli.choose_drawing(), history.draw_log
-    if oneline:
-        draw_commits = history.draw_oneline
+    draw = cli.choose_drawing(folded=False)
+    draw_commits = history.draw_oneline if oneline else history.draw_log
+    width = cli.read_width()
 
     def draw_each(records: Iterator[Record]) -> Iterator[tuple[str, str]]:
-        return ((record["oid"], "".join(draw(draw_commits([record])))) for record in records)
+        batch = list(records)
+        numbers = {}
+        if width:  # they take git longer than all else
+            numbers = commits.count_changes(repo, [r["oid"] for r in batch], chosen[2])
+        for record in batch:
+            counted = numbers.get(record["oid"])
+            lines = draw_commits(record, term.format_since, width, counted)
+            yield record["oid"], "".join(draw(lines))
 
     return commits.map_commits(repo, draw_each, *chosen, counted=not oneline)
 

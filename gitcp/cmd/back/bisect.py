@@ -26,6 +26,7 @@ from gitcp.steps.commits import scratch
 from gitcp.terminal import cli
 from gitcp.text import console, shapes, spans, term
 from gitcp.text.console import parse_positive
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _open_place(
         at_work = [m["session_id"] for m in session.read_recent(repo) if others.is_at_work(repo, m)]
         if at_work:
             raise Error(
-                f"session {at_work[0][:8]} is at work here: without --in-place the command"
+                f"session {shorten_id(at_work[0])} is at work here: without --in-place the command"
                 " runs in a scratch worktree"
             )
         with scratch.InPlace(repo, mover, present.tree) as place:
@@ -256,7 +257,7 @@ class Search:
         prompt = spans.shorten(self._prompts.get(turn, ""), 50)
         asked = f" ('{prompt}')" if prompt and is_short else ""
         paths = rules.describe_paths(change)
-        return f"{session[:8]} {call or turn}: {paths}{asked}"
+        return f"{shorten_id(session)} {call or turn}: {paths}{asked}"
 
     def report(self, outcome: str) -> int:
         """Print the outcome and tell the session; return the status."""
@@ -354,7 +355,7 @@ class Search:
             f"The user ran 'gitcp bisect': '{command}' passes before {what} and fails after it."
             f" That call made this change:\n{diff[:_MOST_TOLD].rstrip()}{cut}",
         )
-        console.tell(f"note: session {session[:8]} is told with its next prompt")
+        console.tell(f"note: session {shorten_id(session)} is told with its next prompt")
 
     def _make_record(self, outcome: str, changes: Iterable[Change]) -> Record:
         return {

@@ -16,7 +16,8 @@ from gitcp.steps.commits.split import Bench
 from gitcp.steps.commits.stage import need_index, select
 from gitcp.terminal import cli
 from gitcp.text import console
-from gitcp.text.spans import abbreviate, count_noun, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from gitcp.steps.commits import stage
 from gitcp.steps.undo import hold_log
 from gitcp.terminal import cli
 from gitcp.text import console
-from gitcp.text.spans import count_noun, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from gitcp.steps.back import plan, points, restore, steps
 from gitcp.terminal import answers, cli
 from gitcp.text import console, term
 from gitcp.text.console import parse_positive
-from gitcp.text.spans import count_noun, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

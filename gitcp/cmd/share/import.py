@@ -11,7 +11,8 @@ from gitcp.extras.imports import linking
 from gitcp.git.objects import need_commit
 from gitcp.setup import adapters
 from gitcp.terminal import cli
-from gitcp.text.spans import abbreviate, count_noun, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from gitcp.link import commits
 from gitcp.terminal import cli
 from gitcp.text import console, shapes, spans
 from gitcp.text.console import parse_number
+from gitcp.text.short_ids import is_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 def list_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
     """A record for each committed checkpoint, by id."""
     for record in listing.map_checkpoints(Repo.find(), listing.build_record):
-        if not args.session or any(s.startswith(args.session) for s in record["sessions"]):
+        if not args.session or any(is_named(s, args.session) for s in record["sessions"]):
             yield record
 
 

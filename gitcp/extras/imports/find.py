@@ -25,6 +25,7 @@ from gitcp.record.unheard.conversations import (
 from gitcp.text import json, line_replay, shapes
 from gitcp.text.line_replay import Replay, Version
 from gitcp.text.shapes import UNKNOWN
+from gitcp.text.short_ids import is_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def find_session(
         conversations = [c for c in candidates if c and own and c.session == own.session]
     else:
         listed = find_conversations(home, roots, folder, [agent] if agent else ())
-        conversations = [item for item in listed if item.session.startswith(name)]
+        conversations = [item for item in listed if is_named(item.session, name)]
     session_ids = sorted({conversation.session for conversation in conversations})
     if not session_ids:
         raise Error(f"no conversation of this repository: '{name}'")

@@ -25,7 +25,8 @@ from gitcp.terminal import scales
 from gitcp.terminal.history import COUNTED, OUTCOMES, format_stats_summary
 from gitcp.terminal.usage import format_usage
 from gitcp.text.prompt_text import name_prompt
-from gitcp.text.spans import AUTHORS, count_noun, shorten, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import AUTHORS, count_noun, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

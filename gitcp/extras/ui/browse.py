@@ -39,6 +39,7 @@ from gitcp.steps.back.plan import can_be_gone_to
 from gitcp.steps.commits import open_work
 from gitcp.terminal import answers
 from gitcp.text import spans
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Sessions:
         """What a checkpoint stored of a session; {} if it is not here."""
         try:
             stored = read_checkpoint(self._repo, checkpoint_id)
-            return build_part(pick_session(stored, session_id)["metadata"])
+            return {**build_part(pick_session(stored, session_id)["metadata"])}
         except Error:
             return {}
 
@@ -145,7 +146,7 @@ class Sessions:
         _shorten_paths((part for turn in turns for part in turn["parts"]), self._repo)
         self._talk, self._edits = (row.id, turns), None
         count = spans.count_noun(len(turns), "turn")
-        head = [("session ", "bold"), (spans.shorten_id(row.id), "yellow"), (f"  {count}", "dim")]
+        head = [("session ", "bold"), (shorten_id(row.id), "yellow"), (f"  {count}", "dim")]
         whole = Row("all", "", [head], row.id, row.command, describe_session(row.item, turns))
         return [whole, *build_turns(turns, row.command, split_time)]
 

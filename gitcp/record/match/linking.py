@@ -165,8 +165,10 @@ def describe_links(sessions: Mapping[str, Linked]) -> str:
     stored = [(name, part) for name, part in sessions.items() if "lines" in part]
     if not stored:
         return ""
+    from gitcp.text.short_ids import shorten_id
+
     session_id, first = max(stored, key=lambda item: item[1]["lines"][0])
-    words = f"{first['agent']} {session_id[:8]}"
+    words = f"{first['agent']} {shorten_id(session_id)}"
     if len(stored) > 1:
         words += f" and {_count(len(stored) - 1, 'other')}"
     if turns := sum(part["turns"] for _, part in stored):

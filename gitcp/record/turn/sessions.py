@@ -31,6 +31,7 @@ from gitcp.record.stream import list_tips, read_streams, stream_list
 from gitcp.record.turn import move_home
 from gitcp.text import prompt_text
 from gitcp.text.shapes import pick_match
+from gitcp.text.short_ids import list_named
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
@@ -218,15 +219,11 @@ def get_last_prompt(state: State) -> str:
 
 
 def pick_id(prefix: str, ids: Iterable[str]) -> str:
-    """The session id that equals prefix, or the only one that begins with it.
+    """The only session that prefix names (list_named()).
 
     Raises Error if there is none, or several, which it lists.
     """
-    ids = sorted(set(ids))
-    if prefix in ids:
-        return prefix
-    matches = [session_id for session_id in ids if prefix and session_id.startswith(prefix)]
-    return pick_match("session", prefix, matches)
+    return pick_match("session", prefix, list_named(prefix, ids))
 
 
 def list_recent(repo: Repo, count: int, limit: int | None = None) -> tuple[list[State], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from gitcp.checkpoints import merging, stored, writing
+from gitcp.checkpoints import heads, merging, stored, writing
 from gitcp.checkpoints.redact import pictures
 from gitcp.checkpoints.share import summaries
 from gitcp.checkpoints.transcripts import locate_copy
@@ -186,6 +186,7 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
 def _remove_what_extras_wrote(repo: Repo) -> None:
     """Remove the files of extras, and what SQLite has beside them: each is made again when it is
     asked for."""
+    heads.forget(repo)
     for file in private_files.FILES:
         if file.writer == "extras":
             is_shared = file.place == private_files.COMMON

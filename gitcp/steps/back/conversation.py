@@ -32,7 +32,8 @@ from gitcp.record.stream import stream_list
 from gitcp.steps import effects, undo
 from gitcp.steps.back.points import AFTER, KINDS
 from gitcp.text.shapes import SESSION_KEY
-from gitcp.text.spans import abbreviate, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED
 from gitcp.text import shapes
 from gitcp.text.shapes import COMMIT, check_path
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _plan_action(change: Change, facts: Facts) -> Action:
     elif facts["head"](path) is not None:
         reason = "deleted at that point" if facts["base"](path) else "committed since"
     elif owner := facts["owner"](path):
-        reason = f"made since by session {owner[:8]}"
+        reason = f"made since by session {shorten_id(owner)}"
     else:
         return make_action(path, KEEP, was, now, "not made by a session")
     edited = facts["edited"](path, now)
@@ -153,7 +154,7 @@ def _plan_action(change: Change, facts: Facts) -> Action:
     elif edited:
         reason = f"your edit of {edited} goes (undo brings it back)"
     elif theirs:
-        reason = f"work of session {theirs[:8]} goes (undo brings it back)"
+        reason = f"work of session {shorten_id(theirs)} goes (undo brings it back)"
     action = make_action(path, _choose_verb(was, now), was, now, reason, bool(edited))
     action["theirs"] = theirs
     return action

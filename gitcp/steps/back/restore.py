@@ -36,6 +36,7 @@ from gitcp.steps import undo
 from gitcp.steps.back import plan
 from gitcp.steps.back.plan import list_effective
 from gitcp.text.shapes import EXECUTABLE, GONE, LINK, REGULAR
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -650,7 +651,7 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
             continue
         if session.is_home(repo, state):
             others.leave_message(repo, session_id, text)
-            notes.append(f"session {session_id[:8]} is told with its next prompt")
+            notes.append(f"session {shorten_id(session_id)} is told with its next prompt")
     return notes
 
 
@@ -694,7 +695,8 @@ def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:
         dirty = {path: entry for path, entry in dirty.items() if entry != head(path)}
         others.set_dirty(repo, session_id, baseline, dirty)
         if state and state.get("phase") == "active":
-            notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
+            name = shorten_id(session_id)
+            notes.append(f"session {name} is at work here: its files changed under it")
     try:
         _follow_streams(repo, current, head)
         _note_brought_back(repo, {path for path, entry in current.items() if entry != head(path)})

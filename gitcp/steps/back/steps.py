@@ -29,7 +29,8 @@ from gitcp.steps.back.points import prepare, refuse_conflicts
 from gitcp.steps.back.restore import Apply, find_other_names, read_present, read_signatures
 from gitcp.steps.back.staging import Staging, check_out
 from gitcp.steps.commits import open_work
-from gitcp.text.spans import abbreviate, count_noun, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -40,7 +40,8 @@ from gitcp.steps.commits.scratch import Copy, remove_folder
 from gitcp.steps.commits.stage import Selection, get_writer
 from gitcp.text import json, prompt_text, term
 from gitcp.text.shapes import UNKNOWN
-from gitcp.text.spans import count_noun, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from gitcp.text import line_replay
 from gitcp.text.line_replay import has_no_lines, split_lines
 from gitcp.text.pairing import find_changed_lines
 from gitcp.text.shapes import PERSON, REGULAR, UNKNOWN, build_change
-from gitcp.text.spans import count_noun, shorten_id
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

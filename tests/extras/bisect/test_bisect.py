@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import around, done, files, run
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
@@ -50,7 +51,7 @@ def test_a_call_is_found_with_its_prompt_its_diff_and_the_commands(world: World,
     write_ten(a)
     told = done(world, "bisect", "HEAD", *TEST)
     call = "toolu_7"
-    assert f"{SID[:8]} {call}: a.py" in told
+    assert f"{shorten_id(SID)} {call}: a.py" in told
     assert "> part 1" in told
     assert "+broken" in told
     assert f"gitcp rewind --to {call}" in told
@@ -396,5 +397,5 @@ def test_a_dry_run_lists_the_changes_and_runs_nothing(
     write_ten(a)
     told = done(world, "bisect", "-n", "HEAD", "--", "touch", str(tmp_path / "ran"))
     assert told.splitlines()[-1].startswith("10 changes: about ")
-    assert f"{SID[:8]} toolu_7: a.py" in told
+    assert f"{shorten_id(SID)} toolu_7: a.py" in told
     assert not (tmp_path / "ran").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.setup import hook_tools
 from tests.support.harness import World
 from tests.support.linking import BARE, ids, logged, noted, own, shell, sound
@@ -73,7 +74,7 @@ def test_mixed_authorship_rebased_onto_a_main_that_changed_the_file_keeps_each_i
     blamed = world.gitcp("blame", "src/lib.py").splitlines()
     for who, session in (("agent", "session-a"), ("other", "session-b")):
         lines = [line for line in blamed if f"'{who} wrote" in line]
-        assert lines and all(session[:8] in line for line in lines)
+        assert lines and all(shorten_id(session) in line for line in lines)
     assert not any("session" in line for line in blamed if "'person wrote" in line)
     sound(world)
 

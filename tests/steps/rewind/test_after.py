@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gitcp.cmd.back import rewind
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, points, run, temporary
 from tests.steps.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
@@ -124,7 +125,7 @@ def test_the_next_prompt_tells_the_agent_what_changed_when_that_is_asked_for(
     a.turn("one", {"a.py": "1\n"})
     a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
     ended = run(world, "rewind", "--tell", "--to", temporary(world)[-1])
-    assert f"session {a.sid[:8]} is told with its next prompt" in ended.stderr
+    assert f"session {shorten_id(a.sid)} is told with its next prompt" in ended.stderr
     told = json.loads(a.prompt("three").stdout)["hookSpecificOutput"]
     assert told["hookEventName"] == "UserPromptSubmit"
     assert told["additionalContext"].endswith("rely on them:\n- a.py\n- b.py")
@@ -143,7 +144,7 @@ def test_a_session_that_has_ended_and_wrote_the_files_is_told_when_it_goes_on(
     a.end()
     b.end()
     ended = run(world, "rewind", "--files-only", "--tell", "--to", temporary(world)[1])
-    assert ended.stderr == f"note: session {a.sid[:8]} is told with its next prompt\n"
+    assert ended.stderr == f"note: session {shorten_id(a.sid)} is told with its next prompt\n"
     assert "- a.py" in a.prompt("three").stdout
 
 

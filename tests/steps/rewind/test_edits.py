@@ -9,6 +9,7 @@ from itertools import cycle, product
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.record.journal.lines import lengthen
 from tests.steps.rewind.going import Files, done, files, plan, points, run
 from tests.support.clients import calls
@@ -115,7 +116,7 @@ def test_the_moments_before_each_prompt_and_each_tool_use_are_points(
     assert (listed[turn]["kind"], listed[turn]["session_prompt"]) == ("prompt", "two")
     assert (listed["toolu_3"]["kind"], listed["toolu_3"]["tool_use_id"]) == ("tool", "toolu_3")
     assert plan(world, "--to", "toolu_3") == {
-        "b.py": ("delete", f"made since by session {a.sid[:8]}")
+        "b.py": ("delete", f"made since by session {shorten_id(a.sid)}")
     }
     done(world, "rewind", "--to", "toolu_3")
     assert files(world.path) == middle

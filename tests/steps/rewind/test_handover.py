@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.conftest import SID
 from tests.steps.rewind.going import done, run
 from tests.support.harness import Agent, World
@@ -102,10 +103,10 @@ def test_the_session_that_goes_on_names_the_one_before(work: World) -> None:
     text = done(work, "resume", "--with", "claude", "--print", SID)
     b = work.agent(NEW, tools=True)
     b.turn(text, {"table.py": "TABLE = 'two'\n"})
-    assert f"goes on from session {SID[:8]} of Claude Code" in done(work, "show", NEW)
+    assert f"goes on from session {shorten_id(SID)} of Claude Code" in done(work, "show", NEW)
     work.commit("table.py")
-    assert f"goes on from session {SID[:8]} of Claude Code" in done(work, "log", "-n", "1")
-    assert f"goes on from session {SID[:8]} of Claude Code" in done(work, "show", "HEAD")
+    assert f"goes on from session {shorten_id(SID)} of Claude Code" in done(work, "log", "-n", "1")
+    assert f"goes on from session {shorten_id(SID)} of Claude Code" in done(work, "show", "HEAD")
     again = done(work, "resume", "--with", "codex", "--print", NEW)
     assert again.startswith("Continue: Write a parser\n")
 

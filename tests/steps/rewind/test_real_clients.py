@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, points, run, temporary
 from tests.support.clients.real import Client, write_file
 from tests.support.harness import World
@@ -128,4 +129,4 @@ def test_another_client_goes_on_with_a_hand_over_and_names_where_it_came_from(
     for part in ("Continue: the first prompt", before, "second is done", "* c.txt: changed"):
         assert part in heard, heard
     world.commit("d.txt")
-    assert f"goes on from session {before[:8]}" in done(world, "log", "-n", "1")
+    assert f"goes on from session {shorten_id(before)}" in done(world, "log", "-n", "1")

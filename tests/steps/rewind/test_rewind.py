@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.record.journal import cuts
+from gitcp.text.short_ids import shorten_id
 from tests.record.journal.lines import lengthen
 from tests.steps.rewind.conftest import SID
 from tests.steps.rewind.going import around, done, files, plan, points, run, temporary, times
@@ -117,7 +118,7 @@ def test_a_file_goes_though_its_first_edits_were_cut_from_the_journal(
     assert '"who"' not in "".join(x for x in path.read_text().splitlines() if "made.py" in x)
     world.git("rm", "-q", "--cached", "made.py")
     world.git("commit", "-qm", "made.py is no file of this project")
-    reason = f"made since by session {a.sid[:8]}"
+    reason = f"made since by session {shorten_id(a.sid)}"
     assert plan(world, "--to", turn)["made.py"] == ("delete", reason)
 
 
@@ -126,7 +127,7 @@ def test_what_the_person_made_stays_and_what_the_session_made_goes(world: World,
     a.turn("two", {"made.py": "by the agent\n"})
     world.write("mine.txt", "by the person\n")
     told = plan(world, "--to", temporary(world)[-1])
-    assert told["made.py"] == ("delete", f"made since by session {a.sid[:8]}")
+    assert told["made.py"] == ("delete", f"made since by session {shorten_id(a.sid)}")
     assert told["mine.txt"] == ("keep", "not made by a session")
     done(world, "rewind", "--to", temporary(world)[-1])
     assert world.read("mine.txt") == "by the person\n"

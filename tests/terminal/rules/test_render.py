@@ -10,6 +10,7 @@ from gitcp.terminal import answers, history
 from gitcp.terminal.status import draw_status
 from gitcp.terminal.usage import format_usage
 from gitcp.text import spans
+from gitcp.text.short_ids import shorten_id
 
 Json = dict[str, Any]
 
@@ -81,20 +82,6 @@ def test_tokens_in_words(usage: object, expected: str) -> None:
     assert format_usage(usage) == expected
 
 
-@pytest.mark.parametrize(
-    ("ids", "short"),
-    [
-        (["s1"], ["s1"]),
-        (["s1", "s10"], ["s1", "s10"]),
-        (["8f76b0e8-b8f1", "3a782158-6c7c"], ["8f76b0e8", "3a782158"]),
-        (["2026-01-06-3a", "2026-01-07-3a"], ["2026-01-06", "2026-01-07"]),
-        (["same", "same"], ["same"]),
-    ],
-)
-def test_ids_are_cut_where_they_differ(ids: list[str], short: list[str]) -> None:
-    assert list(spans.shorten_ids(ids).values()) == short
-
-
 ABOUT: Json = {
     "state": "enabled",
     "strategy": "manual-commit",
@@ -163,14 +150,16 @@ def test_a_session_in_a_status() -> None:
     }
     text = drawn(draw_status(ABOUT, [session], [], ago))
     assert (
-        "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
+        f"  {shorten_id('s1')}  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
         " 2 more of this turn, 1 more that it has not\n" in text
     )
     assert f"      {'x' * 59}…\n" in text and "reset: " not in text
     told = drawn(draw_status(ABOUT, [session], [], ago, verbose=True))
     assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in told
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
-    assert "s2  cannot be read: no JSON" in drawn(draw_status(ABOUT, [bare], [], ago))
+    assert f"{shorten_id('s2')}  cannot be read: no JSON" in drawn(
+        draw_status(ABOUT, [bare], [], ago)
+    )
 
 
 def test_a_stream_in_a_status() -> None:
@@ -189,23 +178,50 @@ def test_a_stream_in_a_status() -> None:
     assert line == said
 
 
+ASKED = ["[Image #1]", "Implement the following plan:\n\n# one\nwhy", "two", "three"]
+PART: Json = {"session_id": "s1", "agent": "Codex", "files": {"a": {}, "b": {}}, "asked": ASKED}
+COMMIT: Json = {
+    "oid": "f" * 40,
+    "time": 0,
+    "author": "A",
+    "message": "m",
+    "checkpoints": [
+        {"checkpoint_id": "0" * 12, "contents": [PART]},
+        {"checkpoint_id": "1" * 12, "missing": True},
+    ],
+}
+
+
+def logged(commit: Json, width: int) -> list[str]:
+    return drawn(history.draw_log(commit, lambda _: "5m ago", width, (12, 3))).splitlines()
+
+
 def test_a_log_shows_the_first_of_several_prompts_that_were_typed() -> None:
-    asked = ["[Image #1]", "Implement the following plan:\n\n# one\nwhy", "two", "three"]
-    part = {"agent": "Codex", "files": {"a": {}, "b": {}}, "asked": asked}
-    checkpoint = {"checkpoint_id": "0" * 12, "contents": [part]}
-    commit: Json = {
-        "oid": "f" * 40,
-        "day": "2026-11-21",
-        "author": "A",
-        "message": "m",
-        "checkpoints": [checkpoint, {"checkpoint_id": "1" * 12, "missing": True}],
-    }
-    assert drawn(history.draw_log([commit])).splitlines() == [
-        "fffffff 2026-11-21 A  m",
-        "    000000000000  Codex  2 files",
-        "        one (+2 more)",
-        "    111111111111  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it",
+    assert logged(COMMIT, 0) == [
+        "fffffff   5m ago     A             m  +12 -3",
+        f"  {shorten_id('s1')}           Codex         > one  3 prompts",
+        "  a session is not here: 'gitcp fetch' may bring it",
     ]
+
+
+def test_two_sessions_of_a_commit_have_a_row_and_the_others_are_counted() -> None:
+    parts = [{**PART, "session_id": f"s{n}"} for n in range(30)]
+    lines = {"sessions": {f"s{n}": n for n in range(30)}}
+    parts[29] |= {"asked": [], "title": "What its client calls it", "task_count": 20}
+    rows = logged({**COMMIT, "lines": lines, "checkpoints": [{"contents": parts}]}, 0)
+    assert rows[1].endswith("  What its client calls it  and 20 tasks")
+    assert rows[2].startswith(f"  {shorten_id('s28')} ") and rows[3:] == ["  and 28 more sessions"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_row_is_a_line_at_any_width(width: int) -> None:
+    long = "The name 日本語 of what is 👨\u200d👩\u200d👧 asked for, " * 9
+    part = {**PART, "asked": [long] * 3, "agent": "An agent with a long name", "task_count": 3}
+    commit = {**COMMIT, "message": long, "author": long, "checkpoints": [{"contents": [part]}]}
+    rows = logged(commit, width)
+    assert all(width - 1 <= spans.count_cells(row) <= width for row in rows)
+    if width >= 80:  # else there is no room beside the text
+        assert rows[0].endswith("  +12 -3") and rows[1].endswith("  3 prompts, and 3 tasks")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""The head of a transcript of opencode: whose task the session is, and its title."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from gitcp.agents.transcripts.heads import Head
+from gitcp.text.json import ensure_object
+
+_LONGEST = 1 << 16  # characters that are searched for the session
+_INFO = re.compile(r'\{\s*"info"\s*:\s*')
+_UNTITLED = ("New session - ", "Child session - ")  # what a session is called until it has a title
+
+
+def read_head(data: bytes) -> Head:
+    """The head of a transcript: of a document, or of lines."""
+    text = data[:_LONGEST].decode(errors="replace")
+    begins = _INFO.match(text)
+    if not begins:
+        return Head()
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text, begins.end())
+    except ValueError:
+        return Head()
+    info = ensure_object(value)
+    title = str(info.get("title") or "")
+    if title.startswith(_UNTITLED):
+        title = ""
+    return Head(str(info.get("parentID") or ""), title)

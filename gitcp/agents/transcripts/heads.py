@@ -1,0 +1,15 @@
+"""The head of a transcript as far as it names a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Head:
+    """parent: the session whose task this one is, '' for none.  title: that its client gave it.
+    prompt: the last that its person typed, as far as it was read."""
+
+    parent: str = ""
+    title: str = ""
+    prompt: str = ""
