@@ -16,7 +16,7 @@ from gitcp.steps.commits import stage
 from gitcp.steps.commits.work import read_work
 from gitcp.terminal import cli
 from gitcp.text import console
-from gitcp.text.spans import shorten_id
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
