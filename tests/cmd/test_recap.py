@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gitcp.terminal import history
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import World
 from tests.support.warm import run
 
@@ -112,7 +113,12 @@ def test_a_recap_is_narrowed_by_date_and_author(work: World) -> None:
 
 def test_a_recap_is_read_by_people_and_as_markdown(work: World) -> None:
     text = run("recap", cwd=work.path).stdout
-    for words in ("Claude Code session-", "> Write one", "commit two.txt", "not committed"):
+    for words in (
+        f"Claude Code {shorten_id('session-a')}",
+        "> Write one",
+        "commit two.txt",
+        "not committed",
+    ):
         assert words in text
     lines = run("recap", "--markdown", cwd=work.path).stdout.splitlines()
     assert f"## `{work.path}`" in lines
