@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from gitcp.record.journal import credit
-from gitcp.text import line_replay
+from gitcp.text import line_replay, pairing
 from gitcp.text.line_replay import Version
-from gitcp.text.shapes import UNKNOWN
+from gitcp.text.shapes import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence, Set
     from typing import TypeVar
 
     from gitcp.git.objects import Changes, Objects
+    from gitcp.text.carry.moves import Place, Source
+    from gitcp.text.carry.text import Text
     from gitcp.text.line_replay import PathCredit, Regains, Replay
     from gitcp.text.record_types import JournalLine, Writer
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     Committed = Callable[[str, str, str], Mapping[int, Writer]]
     Kind = TypeVar("Kind", bound=Replay)
 
+_NOW = 1 << 63  # ns: after all edits
+_MOST = 12  # paths that are searched for the lines of one edit
+_MANY = 40  # changes of a look that are more than a person or an agent makes by hand
 _FILES = ("100644", "100755", "120000")
 
 
@@ -32,12 +37,24 @@ class Edits:
         """committed: finds the authors of a content that the journal knows only as committed."""
         from gitcp.record.journal import credit
 
-        self._objects, self._committed = objects, committed
-        self._edits, self._settled = (
-            credit.list_edits(lines),
-            credit.list_settled_contents(lines),
-        )
+        self._objects = objects
+        self._committed = committed
+        self.reads_history = committed is not None
+        self.lines = credit.list_edits(lines)
+        self.by_path: dict[str, list[JournalLine]] = {}
+        for line in self.lines:
+            self.by_path.setdefault(line["path"], []).append(line)
+        self._settled = credit.list_settled_contents(lines)
         self._contents: dict[str, Version | None] = {"": Version("", ())}
+        self._texts: dict[str, Text] = {}
+
+    def read_text(self, content: Version) -> Text:
+        """A content as carry() compares it."""
+        if content.oid not in self._texts:
+            from gitcp.text.carry.text import Text
+
+            self._texts[content.oid] = Text(content.lines)
+        return self._texts[content.oid]
 
     def get_content(self, mode: str, oid: str | None) -> Version | None:
         """A content; None if its blob is missing."""
@@ -59,7 +76,7 @@ class Edits:
         """trace_content() of the journal's edits."""
         from gitcp.record.journal import credit
 
-        return credit.trace_content(self._edits, path)
+        return credit.trace_content(self.lines, path)
 
     def credit_paths(
         self,
@@ -79,8 +96,10 @@ class Edits:
                 in_parents = (self._read_content(files.get(path)) for files in other_parents)
                 parents = [parent, *filter(None, in_parents)]
                 origin = self.get_content(*changes[origins[path]][:2]) if path in origins else None
+                replay = self.replay_path(path, origin or parent)
+                elsewhere = self.look_elsewhere(path, None, PERSON)
                 credited[path] = line_replay.credit_path(
-                    self.replay_path(path, origin or parent), parents, content, origin
+                    replay, parents, content, origin, elsewhere
                 )
         for path in credited.keys() & set(origins.values()):
             credited[path]["uncounted"] = True
@@ -123,7 +142,17 @@ class Edits:
         self, kind: type[Kind], path: str, parent: Version, reading: bool = False
     ) -> Kind:
         """replay_path() into a replay of that class."""
-        chain = self.trace_content(path)
+        return self._replay_until(kind, path, parent, reading, _NOW)
+
+    def replay_before(self, path: str, parent: Version, at: int) -> Replay:
+        """Replay the edits of a path before a time in ns, of journal lines."""
+        return self._replay_until(line_replay.Replay, path, parent, True, at)
+
+    def _replay_until(
+        self, kind: type[Kind], path: str, parent: Version, reading: bool, at: int
+    ) -> Kind:
+        earlier = [line for line in self.lines if int(line["at"]) < at]
+        chain = credit.trace_content(earlier, path)
         first = self._read_content(chain[0]["before"]) if chain else parent
         start, origin = first or parent, chain[0]["path"] if chain else path
         asks = reading or any("follows" in line or line["how"] == "restored" for line in chain)
@@ -166,8 +195,20 @@ class Edits:
         recorded = {} if lines.knows(after) else self._find_recorded(line, after)
         is_settled = (line["path"], before.oid if before else "") in self._settled
         is_kept = is_settled or "stashed" in line
+        elsewhere = None
+        # A large file is seen long after it was written.
+        if not lines.knows(after) and line.get("kept", True):
+            elsewhere = self.look_elsewhere(line["path"], int(line["at"]), writer)
         lines.cause = credit.get_cause(line)
-        lines.add_step(after, writer, choose_regains(line["how"]), recorded, is_kept)
+        regains = choose_regains(line["how"])
+        lines.add_step(after, writer, regains, recorded, is_kept, elsewhere)
+
+    def look_elsewhere(self, path: str, at: int | None, writer: Writer) -> Elsewhere | None:
+        """Where lines may come from that writer gave a path; at: of the edit's line, None for a
+        change after the last edit.  None if no edit names another path."""
+        if self.by_path.keys() <= {path}:
+            return None
+        return Elsewhere(self, path, at, writer)
 
     def _find_recorded(self, line: JournalLine, content: Version) -> Mapping[int, Writer]:
         """The recorded authors of lines that an edit copied from other files, or restored."""
@@ -180,15 +221,131 @@ class Edits:
     def _find_copied(self, sources: Sequence[Sequence[str]], content: Version) -> dict[int, Writer]:
         """The authors, by index, of lines that came from sources; UNKNOWN for all lines if a
         source is missing."""
+        from gitcp.text.carry import origins
+
         authors: dict[int, Writer] = {}
         for commit, path, oid in sources:
             source = self.get_content("100644", oid)
             if source is None:
                 return dict.fromkeys(range(len(content.lines)), UNKNOWN)
             committed = self._committed(path, oid, commit) if self._committed and commit else {}
-            for i, j in line_replay.pair_similar_lines(source.lines, content.lines):
-                authors.setdefault(j, committed.get(i, UNKNOWN))
+            carried = origins.carry(self.read_text(source), self.read_text(content))
+            for line, origin in enumerate(carried.origins):
+                if origin >= 0:
+                    authors.setdefault(line, committed.get(origin, UNKNOWN))
         return authors
+
+
+# Lines that an edit may have brought from other paths, as the journal tells of them.  What a path
+# had just before an edit of another one may have been cut, copied or split by it.  A path that no
+# edit names is not searched.
+
+
+class _Other:
+    """A content of another path that lines may come from.  at: it is that before the edits from
+    then on, in ns of journal lines."""
+
+    __slots__ = ("at", "content", "path", "replay")
+
+    def __init__(self, path: str, content: Version, at: int) -> None:
+        self.path = path
+        self.content = content
+        self.at = at
+        self.replay: Replay | None = None
+
+
+class Elsewhere:
+    """What other paths had when an edit of a path was made.  A path that was changed in the same
+    look counts as it was before."""
+
+    def __init__(self, edits: Edits, path: str, at: int | None, writer: Writer) -> None:
+        """at: of the edit's line; None for a change after the last edit.  writer: whose a line is
+        if its author at the other path cannot be asked for."""
+        self._edits = edits
+        self._path = path
+        self._at = at
+        self._writer = writer
+        self._others: list[_Other] = []
+
+    def list_sources(self, keys: Sequence[bytes]) -> list[Source]:
+        """The contents that have some of the lines with these keys."""
+        from gitcp.text.carry.moves import Source
+        from gitcp.text.carry.text import is_telling, join_hard
+
+        wanted = {key for key in join_hard(keys).split(b"\n") if is_telling(key)}
+        sources = []
+        for path in self._list_nearest() if wanted else ():
+            other = self._find_other(path, wanted)
+            if other:
+                text = self._edits.read_text(other.content)
+                self._others.append(other)
+                sources.append(Source(text, self._find_gone(path, text)))
+        return sources
+
+    def find_author(self, place: Place) -> Writer:
+        """Who wrote a line of one of list_sources()."""
+        other = self._others[place.source]
+        if other.replay is None:
+            other.replay = self._edits.replay_before(other.path, other.content, other.at)
+        numbers = other.replay.find_numbers(other.content, UNKNOWN)
+        author = other.replay.get_author(numbers[place.line])
+        if author == UNKNOWN and not self._edits.reads_history:
+            return self._writer
+        return author
+
+    def _list_nearest(self) -> list[str]:
+        """The other paths with edits, those whose edits stand nearest to this one's; none if the
+        look saw many changes at once."""
+        from bisect import bisect_left, bisect_right
+
+        lines = self._edits.lines
+        at = _NOW if self._at is None else self._at
+        start = bisect_left(lines, at, key=lambda line: int(line["at"]))
+        end = bisect_right(lines, at, key=lambda line: int(line["at"]))
+        if end - start > _MANY:
+            return []
+        nearest: dict[str, None] = {}
+        for line in lines[start:end]:
+            nearest[line["path"]] = None
+        while len(nearest) < _MOST and (start > 0 or end < len(lines)):
+            if start > 0:
+                start -= 1
+                nearest[lines[start]["path"]] = None
+            if end < len(lines):
+                nearest[lines[end]["path"]] = None
+                end += 1
+        nearest.pop(self._path, None)
+        return [*nearest]
+
+    def _find_other(self, path: str, wanted: Set[bytes]) -> _Other | None:
+        """What a path had just before the edit; after the last edit, also what it had before that.
+        None if that has none of the wanted lines."""
+        lines = self._edits.by_path[path]
+        if self._at is None:
+            last = lines[-1]
+            found = self._open(path, last["after"], _NOW, wanted)
+            return found or self._open(path, last["before"], int(last["at"]), wanted)
+        earlier = [line for line in lines if int(line["at"]) < self._at]
+        entry = earlier[-1]["after"] if earlier else lines[0]["before"]
+        return self._open(path, entry, self._at, wanted)
+
+    def _open(self, path: str, entry: object, at: int, wanted: Set[bytes]) -> _Other | None:
+        parsed = credit.parse_entry(entry)
+        content = self._edits.get_content(*parsed) if parsed else None
+        if content is None or not content.lines or content.lines[0].startswith(b"\0"):
+            return None
+        if wanted.isdisjoint(self._edits.read_text(content).places):
+            return None
+        return _Other(path, content, at)
+
+    def _find_gone(self, path: str, text: Text) -> set[int]:
+        """The lines that the path has not got any more."""
+        entry = credit.parse_entry(self._edits.by_path[path][-1]["after"])
+        content = self._edits.get_content(*entry or ("", ""))
+        if content is None:
+            return set()  # it is not here
+        removed, _ = pairing.find_changed_lines(text.keys, self._edits.read_text(content).keys)
+        return set(removed)
 
 
 def choose_regains(how: str) -> Regains:

@@ -104,10 +104,15 @@ def find_authors(
     replayed = edits.replay_as(_Dated, path, parent, reading=True)
     if not replayed.knows(content):
         replayed.at = 0
-        replayed.add_step(content, PERSON, edit_lines.choose_regains(credit.BETWEEN))
-    numbers = dict(enumerate(replayed.find_numbers(content, PERSON), 1))
-    authors = {n: _build_author(repo, replayed.get_author(i)) for n, i in numbers.items()}
-    return authors, {n: replayed.times.get(i, 0) for n, i in numbers.items()}
+        regains = edit_lines.choose_regains(credit.BETWEEN)
+        elsewhere = edits.look_elsewhere(path, None, PERSON)
+        replayed.add_step(content, PERSON, regains, elsewhere=elsewhere)
+    authors = {}
+    times = {}
+    for line, number in enumerate(replayed.find_numbers(content, PERSON), 1):
+        authors[line] = _build_author(repo, replayed.get_author(number))
+        times[line] = replayed.times.get(replayed.get_root(number), 0)
+    return authors, times
 
 
 def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:

@@ -94,8 +94,12 @@ class History:
         return [(key, self._describe(key, lines)) for key, lines in left.items()], others
 
     def _list_numbers(self, entry: Version) -> Sequence[int]:
+        """The lines of an entry; one in another form counts as the line that it was."""
         content = self._read(entry) if entry else None
-        return self._replay.find_numbers(content, shapes.UNKNOWN) if content else ()
+        if not content:
+            return ()
+        numbers = self._replay.find_numbers(content, shapes.UNKNOWN)
+        return [self._replay.get_root(number) for number in numbers]
 
     def _list_texts(self, entry: Version) -> set[bytes]:
         content = self._read(entry) if entry else None

@@ -4,15 +4,15 @@ edits of a path.
 
 from __future__ import annotations
 
-from gitcp.text.pairing import count_same_ends, find_changed_lines, pair_lines
-from gitcp.text.shapes import PERSON, UNKNOWN, is_binary, remove_space
+from gitcp.text.pairing import count_same_ends, find_changed_lines, list_keys, pair_lines
+from gitcp.text.shapes import PERSON, UNKNOWN, is_binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, TypedDict
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+    from typing import Any, Protocol, TypedDict
 
-    from gitcp.text.pairing import Pairs
+    from gitcp.text.carry.moves import Place, Source
     from gitcp.text.record_types import Writer
 
     class PathCredit(TypedDict):
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
         lost: list[tuple[Writer, Writer]]
         moved: set[int]
         uncounted: bool
+
+    class Elsewhere(Protocol):
+        """Other contents that lines may come from."""
+
+        def list_sources(self, keys: Sequence[bytes]) -> Sequence[Source]:
+            """The contents that have some of the lines with these keys."""
+
+        def find_author(self, place: Place) -> Writer:
+            """Who wrote a line; place: in list_sources()."""
 
     Entry = Mapping[str, Any]
     Regains = Callable[[bytes], bool]
@@ -98,18 +107,23 @@ _KEYS = "ranges", "others"
 
 
 def credit_path(
-    lines: Replay, parents: Sequence[Version], committed: Version, origin: Version | None = None
+    lines: Replay,
+    parents: Sequence[Version],
+    committed: Version,
+    origin: Version | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> PathCredit:
     """Credit a path of a commit; a line that no step explains is the person's.
 
     parents: the path's content in each parent.  A line that a parent has is not added; removed
     lines are those of the first.  origin: the content at the path that the file was moved from,
-    in the place of the first parent's.
+    in the place of the first parent's.  elsewhere: where lines that no step explains may come
+    from.
     """
     present = set(lines.numbers)
     old = origin or parents[0]
     parent_numbers = lines.find_numbers(old, UNKNOWN)
-    new_numbers = lines.find_numbers(committed, PERSON)
+    new_numbers = lines.find_numbers(committed, PERSON, elsewhere)
     removed, changed = find_changed_lines(old.lines, committed.lines)
     added = list(range(len(committed.lines))) if origin else changed
     for later_parent in parents[1:]:
@@ -318,9 +332,9 @@ def _list_free_parts(run: Sequence[Any], taken: Sequence[tuple[int, int]]) -> It
 
 # Replay the edits of a path: who wrote each line, and who removed each line that is gone.
 #
-# A line keeps its author while a diff does not change it except for white space.  A content that
-# the path had before gets its authors back.  A line that no step explains gets the caller's
-# default.
+# A line keeps its author while a step carries it on (gitcp.text.carry): as it was, in another form
+# or at another place.  A content that the path had before gets its authors back.  A line that no
+# step explains gets the caller's default.
 
 
 class Version:
@@ -332,6 +346,8 @@ class Version:
         self.oid, self.lines = oid, lines
 
 
+LEAST_MOVED = 20  # bytes: less is not carried on from another content
+LEAST_COPIED = 3  # lines: fewer are not carried on by a copy
 LARGEST = 2 << 20  # bytes: a larger content is not split into lines
 
 
@@ -352,8 +368,49 @@ def split_text_lines(oid: str, data: bytes | None) -> list[bytes]:
     return [b"\0" + oid.encode()] if has_no_lines(data) else split_lines(data)
 
 
+class _Numbered:
+    """The numbers of a content's lines, and its lines without white space."""
+
+    __slots__ = ("keys", "numbers")
+
+    def __init__(self, numbers: list[int], keys: list[bytes]) -> None:
+        self.numbers = numbers
+        self.keys = keys
+
+
+class _Step:
+    """The lines of a content whose numbers are looked for.
+
+    keys: the lines without white space.  changed: the indices of the lines that do not stay at
+    their ends; who gave the path these.  origins: index -> index of the equal line of the content
+    before.  numbers: index -> number, as far as they are known.  used: numbers that lines have.
+    """
+
+    __slots__ = ("changed", "keys", "lines", "numbers", "origins", "used", "who")
+
+    def __init__(
+        self, lines: Sequence[bytes], keys: list[bytes], changed: range, who: Writer
+    ) -> None:
+        self.lines = lines
+        self.keys = keys
+        self.changed = changed
+        self.who = who
+        self.origins: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
+        self.used: set[int] = set()
+
+    def list_left(self) -> list[int]:
+        """The lines without a number."""
+        return [line for line in self.changed if line not in self.numbers]
+
+
 class Replay:
-    """The lines of a path after each of its steps; a line keeps its number through all of them."""
+    """The lines of a path after each of its steps.
+
+    A line keeps its number through all of them while it changes in white space at most.  One that
+    carries on another one in a new form, or copies it, has a number of its own, whose root is the
+    number of the first: it has written what both say.
+    """
 
     def __init__(
         self, first: Version, before: Callable[[], Mapping[int, Writer]] | None = None
@@ -362,12 +419,14 @@ class Replay:
         self.authors: dict[int, Writer] = {}
         self.takers: dict[int, Writer] = {}  # who removed each line that is gone
         self._took: dict[int, Writer] = {}  # who last removed a line, which may be back
-        self._changers: dict[int, Writer] = {}  # who moved or indented a line
+        self._changers: dict[int, Writer] = {}  # who moved, indented or reformatted a line
+        self._roots: dict[int, int] = {}  # of lines that carry on others
+        self._joined: set[int] = set()  # lines that the last step made parts of others
         self._before = before
         self.count = len(first.lines)  # of the lines that the path ever had
         self._stored: set[int] = set()  # lines that a commit or a stash has
         self.lines: Sequence[bytes] = first.lines
-        self._keys = _list_keys(first.lines)
+        self._keys = list_keys(first.lines)
         self.numbers = list(range(self.count))
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
         self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
@@ -393,29 +452,47 @@ class Replay:
         regains: Regains | None = None,
         authors: Mapping[int, Writer] | None = None,
         is_kept: bool = False,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """Add a step: who gave the path this content.
 
         regains: as for _regain_numbers(), None for no line.  authors: of lines with another known
-        author, by index.  is_kept: a commit or `git stash` has the old lines.
+        author, by index.  is_kept: a commit or `git stash` has the old lines.  elsewhere: other
+        contents that lines may come from.
         """
         start, end = ends = self._count_same_ends(version)
-        old_end, new_end = len(self.lines) - end, len(version.lines) - end
+        old_end = len(self.lines) - end
+        new_end = len(version.lines) - end
         old = dict(zip(self.numbers[start:old_end], self.lines[start:old_end], strict=True))
+        self._joined.clear()
         returns = who == UNKNOWN and self.knows(version)  # the former removers count again
         if is_kept:
             self._stored.update(self.numbers)
-        self.numbers, self._keys = self._number_lines(version, ends, who, regains, authors or {})
+        found = self._number_lines(version, ends, who, regains, authors or {}, elsewhere)
+        self.numbers = found.numbers
+        self._keys = found.keys
         self.lines = version.lines
         self._seen[version.oid] = self.numbers
         new = dict(zip(self.numbers[start:new_end], self.lines[start:new_end], strict=True))
-        for number in old.keys() - new.keys():
-            taker = self._took.get(number, who) if returns else who
-            self.takers[number] = self._took[number] = taker
+        self._note_gone(old.keys() - new.keys(), who, returns)
         for number, line in new.items():
             self.takers.pop(number, None)
             if old.get(number, line) != line:
                 self._changers[number] = who
+
+    def _note_gone(self, gone: Set[int], who: Writer, returns: bool) -> None:
+        """Note who took lines away, or gave them another form.  returns: whether the content was
+        here before, so that its former takers are meant."""
+        standing: set[int] = set()
+        if gone and self._roots:
+            standing.update(map(self.get_root, self.numbers))
+        for number in gone:
+            taker = self._took.get(number, who) if returns else who
+            if number in self._joined or self.get_root(number) in standing:
+                self._changers[number] = taker
+            else:
+                self.takers[number] = taker
+                self._took[number] = taker
 
     def _count_same_ends(self, version: Version) -> tuple[int, int]:
         """How many lines at the start and the end keep their numbers; none if the path has had this
@@ -430,93 +507,164 @@ class Replay:
         who: Writer,
         regains: Regains | None,
         authors: Mapping[int, Writer],
-    ) -> tuple[list[int], list[bytes]]:
-        """The numbers of a content's lines, and its lines without white space.  ends: as
-        _count_same_ends() has them.
+        elsewhere: Elsewhere | None = None,
+    ) -> _Numbered:
+        """Number the lines of a content.  ends: as _count_same_ends() has them.
 
-        A line that is paired with one of the present content has its number; another one regains
-        a number, or gets a new one.
+        A line that is paired with an equal one of the present content has its number.  Another one
+        carries on a line, regains a number, or gets a new one.
         """
         start, end = ends
-        old_end, new_end = len(self.lines) - end, len(version.lines) - end
-        middle = _list_keys(version.lines[start:new_end])
+        old_end = len(self.lines) - end
+        new_end = len(version.lines) - end
+        middle = list_keys(version.lines[start:new_end])
         keys = [*self._keys[:start], *middle, *self._keys[old_end:]]
         if self.knows(version):
-            return self._seen[version.oid], keys
-        pairs = pair_lines(self._keys[start:old_end], middle)
-        numbered = {start + j: self.numbers[start + i] for i, j in pairs}
-        if regains and len(numbered) < len(middle):
-            used = {*self.numbers[:start], *numbered.values(), *self.numbers[old_end:]}
-            unpaired = [j for j in range(start, new_end) if j not in numbered]
-            numbered |= self._regain_numbers(version, unpaired, used, who, regains)
-        between = [
-            numbered[j] if j in numbered else self._add_line(authors.get(j, who))
-            for j in range(start, new_end)
-        ]
+            return _Numbered(self._seen[version.oid], keys)
+        step = _Step(version.lines, keys, range(start, new_end), who)
+        for old, new in pair_lines(self._keys[start:old_end], middle):
+            step.origins[start + new] = start + old
+            step.numbers[start + new] = self.numbers[start + old]
+        if len(step.numbers) < len(middle):
+            step.used = {*self.numbers[:start], *step.numbers.values(), *self.numbers[old_end:]}
+            self._number_others(step, regains, authors, elsewhere)
+        between = [step.numbers[line] for line in step.changed]
         numbers = [*self.numbers[:start], *between, *self.numbers[old_end:]]
         self._texts.update(zip(keys, numbers, strict=True))
-        return numbers, keys
+        return _Numbered(numbers, keys)
 
-    def _regain_numbers(
-        self, version: Version, indexes: list[int], used: set[int], who: Writer, regains: Regains
-    ) -> dict[int, int]:
-        """index -> number, for those lines at indexes that the path has had.
+    def _number_others(
+        self,
+        step: _Step,
+        regains: Regains | None,
+        authors: Mapping[int, Writer],
+        elsewhere: Elsewhere | None,
+    ) -> None:
+        """Number the lines that are equal to none of the present content."""
+        if regains:
+            self._regain_numbers(step, regains)
+        for line in step.list_left():
+            if authors.get(line, UNKNOWN) != UNKNOWN:
+                step.numbers[line] = self._add_line(authors[line])
+        self._carry_numbers(step, elsewhere)
+        for line in step.list_left():
+            step.numbers[line] = self._add_line(authors.get(line, step.who))
+
+    def _regain_numbers(self, step: _Step, regains: Regains) -> None:
+        """Number those lines that the path has had.
 
         regains: whether a line may regain its number; accepts_any_line for a content from elsewhere
-        in the repository.  used: the numbers that other lines of the content have.
+        in the repository.
         """
-        regained = {}
-        for index in indexes:
-            line = version.lines[index]
-            number = self._texts.get(remove_space(line))
-            if number is None or number in used or not regains(line):
+        others = self._find_other_forms(step)
+        for line in step.list_left():
+            number = self._texts.get(step.keys[line])
+            if number is None or number in step.used or not regains(step.lines[line]):
                 continue
-            used.add(number)
+            if number in others:
+                continue
+            step.used.add(number)
             if number not in self.takers:
-                self._changers[number] = who  # it moved
+                self._changers[number] = step.who  # it moved, or its form is the former one
             elif regains is not accepts_any_line and number not in self._stored:
                 # Nothing has the line: a session wrote it anew, a person perhaps by an undo.
-                number = self._add_line(UNKNOWN if who == PERSON else who)
-            regained[index] = number
-        return regained
+                number = self._add_line(UNKNOWN if step.who == PERSON else step.who)
+            step.numbers[line] = number
+
+    def _find_other_forms(self, step: _Step) -> set[int]:
+        """The lines of former contents that stand in a step in another form."""
+        if not self._roots:
+            return set()
+        standing = {self.get_root(number) for number in step.used}
+        others = {number for number, root in self._roots.items() if root in standing}
+        others.update(standing)
+        return others.difference(self.numbers)
+
+    def _carry_numbers(self, step: _Step, elsewhere: Elsewhere | None) -> None:
+        """Number those lines that carry on lines of the present content, or of other ones."""
+        left = step.list_left()
+        could = len(self.lines) - len(step.lines) + len(step.changed)  # lines that do not stay
+        is_likely = len(step.origins) < could or (len(left) >= LEAST_COPIED and self.lines)
+        size = sum(len(step.keys[line]) for line in left)
+        sources: Sequence[Source] = ()
+        if elsewhere and size >= LEAST_MOVED:
+            sources = elsewhere.list_sources([step.keys[line] for line in left])
+        if not left or not (is_likely or sources):
+            return
+
+        from gitcp.text.carry import origins
+        from gitcp.text.carry.text import Text
+
+        before = Text(self.lines, self._keys)
+        after = Text(step.lines, step.keys)
+        carried = origins.carry_on(before, after, self._list_origins(step), sources)
+        self._joined.update([self.numbers[old] for old in carried.joined])
+        for line in left:
+            origin = carried.origins[line]
+            if origin >= 0:
+                step.numbers[line] = self._choose_number(step, line, origin)
+            elif elsewhere and line in carried.places:
+                step.numbers[line] = self._add_line(elsewhere.find_author(carried.places[line]))
+
+    def _list_origins(self, step: _Step) -> list[int]:
+        """By line of a step, the equal one of the present content, or -1."""
+        shift = len(self.lines) - len(step.lines)
+        start = range(step.changed.start)
+        end = range(step.changed.stop + shift, len(self.lines))
+        return [*start, *[step.origins.get(line, -1) for line in step.changed], *end]
+
+    def _choose_number(self, step: _Step, line: int, origin: int) -> int:
+        """The number of a line that carries on another one: the same if it has only moved, a former
+        one if it has this form again, else a new one."""
+        number = self.numbers[origin]
+        root = self.get_root(number)
+        former = self._texts.get(step.keys[line], -1)
+        if self._keys[origin] == step.keys[line] and number not in step.used:
+            self._changers[number] = step.who
+        elif former >= 0 and former not in step.used and self.get_root(former) == root:
+            number = former
+        else:
+            number = self.count
+            self._roots[number] = root
+            self.count += 1
+        step.used.add(number)
+        return number
 
     def _add_line(self, who: Writer) -> int:
         self.authors[self.count] = who
         self.count += 1
         return self.count - 1
 
+    def get_root(self, number: int) -> int:
+        """The line that a line carries on in another form or as a copy; itself for most."""
+        return self._roots.get(number, number)
+
     def claim_lines(self, before: Version, who: Writer, since: int) -> None:
         """Give who the lines that the last step added to the content `before`, if a step of no
         session has seemed to add them: since, the number of its first line."""
         had = {*self._seen[before.oid], *range(since)}
-        for number in self.numbers:
+        for number in map(self.get_root, self.numbers):
             if number not in had and not self.authors.get(number, who)[0]:
                 self.authors[number] = who
 
-    def find_numbers(self, version: Version, default: Writer) -> list[int]:
+    def find_numbers(
+        self, version: Version, default: Writer, elsewhere: Elsewhere | None = None
+    ) -> list[int]:
         """The numbers of the lines of a content, which may be a part of the steps (staged by
-        hunks); default: the author of lines that no step has."""
+        hunks); default: the author of lines that no step has.  elsewhere: as for add_step()."""
         if version.oid in self._seen:
             return self._seen[version.oid]
         ends = self._count_same_ends(version)
-        return self._number_lines(version, ends, default, accepts_any_line, {})[0]
+        return self._number_lines(version, ends, default, accepts_any_line, {}, elsewhere).numbers
 
     def get_author(self, number: int) -> Writer:
         """Who wrote a line; UNKNOWN for a line of the first content without a known author."""
-        if self._before and number not in self.authors:
+        root = self.get_root(number)
+        if self._before and root not in self.authors:
             self.authors = {**self._before(), **self.authors}
             self._before = None
-        return self.authors.get(number, UNKNOWN)
+        return self.authors.get(root, UNKNOWN)
 
     def get_taker(self, number: int, otherwise: Writer) -> Writer:
         """Who removed a line, or moved or indented it; `otherwise` if no step has."""
         return self.takers.get(number) or self._changers.get(number, otherwise)
-
-
-def pair_similar_lines(old: Sequence[bytes], new: Sequence[bytes]) -> Pairs:
-    """The pairs (i, j) of lines that are equal but for white space."""
-    return pair_lines(_list_keys(old), _list_keys(new))
-
-
-def _list_keys(lines: Sequence[bytes]) -> list[bytes]:
-    return [remove_space(line) for line in lines]

@@ -14,8 +14,14 @@ if TYPE_CHECKING:
 
     Pairs = list[tuple[int, int]]  # (index in the old text, index in the new one)
 
+SPACE = b" \t\r\v\f"  # a line has no newline
 EXACT = 10_000  # pairs of lines compared one by one
 EFFORT = 12
+
+
+def list_keys(lines: Sequence[bytes]) -> list[bytes]:
+    """The lines without white space; one call for all is five times as fast as one for each."""
+    return b"\n".join(lines).translate(None, SPACE).split(b"\n") if lines else []
 
 
 def count_equal_lines(items: Iterable[bytes]) -> dict[bytes, int]:
@@ -63,8 +69,14 @@ def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
         if effort > 0:
             anchors = _pair_anchors([a[i] for i in old], [b[j] for j in new])
         if anchors:
-            paired += [(old[i], new[j]) for i, j in anchors]
-            work += _list_between(anchors, old, new)
+            old_start = 0
+            new_start = 0
+            for i, j in anchors:
+                paired.append((old[i], new[j]))
+                work.append((old[old_start:i], new[new_start:j]))
+                old_start = i + 1
+                new_start = j + 1
+            work.append((old[old_start:], new[new_start:]))
         else:
             paired += _pair_by_count(a, b, old, new)
     return paired
@@ -90,20 +102,6 @@ def _pair_ends(
     ends = list(zip(old[:start], new[:start], strict=True))
     ends += zip(old[old_end:], new[new_end:], strict=True)
     return ends, old[start:old_end], new[start:new_end]
-
-
-def _list_between(
-    anchors: Pairs, old: list[int], new: list[int]
-) -> list[tuple[list[int], list[int]]]:
-    """The lines of both sides before the first anchor, between two, and after the last."""
-    between = []
-    old_start = 0
-    new_start = 0
-    for old_end, new_end in [*anchors, (len(old), len(new))]:
-        between.append((old[old_start:old_end], new[new_start:new_end]))
-        old_start = old_end + 1
-        new_start = new_end + 1
-    return between
 
 
 def _pair_anchors(a: list[bytes], b: list[bytes]) -> Pairs:

@@ -13,6 +13,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from gitcp.text import line_replay
+from gitcp.text.carry.origins import carry
+from gitcp.text.carry.text import Text
 from gitcp.text.pairing import count_equal_lines
 from gitcp.text.shapes import EMPTY, remove_space
 from gitcp.text.short_ids import shorten_id
@@ -192,8 +194,8 @@ def credit_blob(
     records: of all checkpoints of the commit.  blob reads a blob; other reads the record of another
     session that wrote lines, None if it is gone.
 
-    If the recorded blob is another one (a rebase, a conflict), lines that both have, white space
-    aside, keep their authors.  If two checkpoints give a line to different sessions, the later one
+    If the recorded blob is another one (a rebase, a conflict), lines that it carries on keep their
+    authors.  If two checkpoints give a line to different sessions, the later one
     counts; if they are of the same time, the author is unknown.
     """
 
@@ -240,23 +242,36 @@ def _credit_moved_lines(
     """The lines written by sessions that are not in the checkpoint."""
     lines: dict[int, Author] = {}
     for record in records:
-        if any("others" in entry for entry in list_entries(record, path)):
+        if any("others" in entry for entry in list_entries(record, path, oid)):
             lines |= _credit_lines(
                 record, path, oid, blob, lambda _, entry: _spread_foreign(entry, other)
             )
     return lines
 
 
-def list_entries(record: LineRecord, path: str) -> list[dict[str, Any]]:
-    """The entries of a path in a record, one for each content, oldest first."""
-    stored = (record["lines"] or {}).get(path)
+def list_entries(record: LineRecord, path: str, oid: str = "") -> list[dict[str, Any]]:
+    """The entries of a path in a record, one for each content, oldest first.
+
+    If the record has no such path, those of the blob oid at others: a rewrite may have moved all
+    paths of its commit."""
+    lines = record["lines"] or {}
+    if path in lines:
+        return _select_entries(lines[path])
+    found = []
+    for stored in lines.values():
+        found += [entry for entry in _select_entries(stored) if entry.get("oid") == oid]
+    return found
+
+
+def _select_entries(stored: object) -> list[dict[str, Any]]:
+    """The entries in a stored value, which may have any shape."""
     return [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
 
 
 def _credit_lines(
     record: LineRecord, path: str, oid: str, blob: Blob, spread: Spread
 ) -> dict[int, Author]:
-    stored = list_entries(record, path)
+    stored = list_entries(record, path, oid)
     for entry in stored:
         if entry.get("oid") == oid:
             return spread(record, entry)
@@ -264,10 +279,13 @@ def _credit_lines(
         old, new = blob(str(entry.get("oid"))), blob(oid)
         if old is not None and new is not None:
             authors = spread(record, entry)
-            paired = line_replay.pair_similar_lines(
-                line_replay.split_lines(old), line_replay.split_lines(new)
-            )
-            return {j + 1: authors[i + 1] for i, j in paired if i + 1 in authors}
+            before = Text(line_replay.split_lines(old))
+            after = Text(line_replay.split_lines(new))
+            credited = {}
+            for line, origin in enumerate(carry(before, after).origins, 1):
+                if origin + 1 in authors:
+                    credited[line] = authors[origin + 1]
+            return credited
     return {}
 
 

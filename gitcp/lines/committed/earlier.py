@@ -14,18 +14,22 @@ from typing import NamedTuple
 
 from gitcp.errors import GitError
 from gitcp.git import decode_name, encode_name
+from gitcp.git.objects import compare_trees, find_tree
 from gitcp.lines.committed import line_moves
 from gitcp.lines.committed.line_moves import Text
 from gitcp.text import line_replay, pairing, shapes
+from gitcp.text.carry import moves, origins
+from gitcp.text.carry import text as carry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 
     from gitcp.git.objects.patches import Hunk
     from gitcp.git.repo import Repo
     from gitcp.lines.absent import CommitPath
     from gitcp.lines.committed.line_moves import Run
+    from gitcp.text.record_types import Entry
 
     Classify = Callable[[str, "About | None"], str]
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
@@ -36,6 +40,7 @@ _FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce> %ct%x0
 _VERSIONS = 20  # contents of a path that are read before a linked commit
 LARGEST = 2 << 20  # bytes of a content whose lines are looked for
 _AHEAD = 6  # contents of a path that are read together
+_OTHERS = 40  # paths of a commit; of one that changes more, each path is looked at alone
 _NEAREST = 8  # paths whose nearest commits are kept in memory
 _KEPT = 32 << 20  # bytes of contents that are kept in memory
 _ABOUTS = 1 << 16  # commits whose messages are kept in memory
@@ -79,6 +84,7 @@ class Walk:
         self._givers: dict[str, dict[str, list[str]]] = {}  # the results of map_givers()
         self._befores: dict[str, tuple[dict[str, int], list[str]]] = {}
         self._nearest: dict[str, dict[str, Sequence[str]]] = {}  # the results of _list_nearest()
+        self._changed: dict[str, list[str]] = {}  # commit -> the paths that it changes
 
     def read(self, repo: Repo, tips: Sequence[str]) -> None:
         """Read the histories of these commits, without what was read before."""
@@ -99,7 +105,7 @@ class Walk:
         self.order = known | {commit: n - count for commit, n in self.order.items()}
         for path, changes in rows.items() if known else ():
             self._rows[path] = self._rows.get(path, {}) | changes
-        for found in (self._steps, self._givers, self._befores, self._nearest):
+        for found in (self._steps, self._givers, self._befores, self._nearest, self._changed):
             found.clear()
 
     def _take(self, tokens: Iterator[bytes]) -> None:
@@ -144,6 +150,15 @@ class Walk:
     def list_commits(self, path: str) -> list[str]:
         """The commits that change a path, oldest first."""
         return [*reversed(self._rows.get(encode_name(path), {}))]
+
+    def list_changed(self, commit: str) -> list[str]:
+        """The paths that a commit changes, in a walk of all paths."""
+        if not self._changed:
+            for name, rows in self._rows.items():
+                path = decode_name(name)
+                for oid in rows:
+                    self._changed.setdefault(oid, []).append(path)
+        return self._changed.get(commit, [])
 
     def is_added(self, commit: str, path: str) -> bool:
         """Whether a commit, which is no merge, adds a path."""
@@ -208,8 +223,40 @@ def _parse_row(row: bytes) -> tuple[list[str], str]:
     return fields[count + 1 : 2 * count + 1], fields[2 * count + 1]
 
 
+def _pair_carried(
+    old: Text, new: Text, removed: Container[int], wanted: Sequence[int]
+) -> dict[int, int]:
+    """index in new -> index in old of those wanted lines that carry on lines that a change removed,
+    or copy others."""
+    if not wanted:
+        return {}
+    carried = origins.carry(old.carried, new.carried)
+    pairs = {}
+    for line in wanted:
+        origin = carried.origins[line] if line < len(carried.origins) else carry.NOTHING
+        is_copy = carried.get_how(line) == origins.COPIED
+        if origin != carry.NOTHING and (is_copy or origin in removed):
+            pairs[line] = origin
+    return pairs
+
+
 def _place_runs(commit: str, path: str, runs: Iterable[Run]) -> dict[int, Spot]:
     return {line: (commit, path, run.first + n) for run in runs for n, line in enumerate(run.lines)}
+
+
+class _Changed:
+    """A path that a commit changes.  old, new: its blobs before and after, '' for none."""
+
+    __slots__ = ("new", "old", "path")
+
+    def __init__(self, path: str, old: str, new: str) -> None:
+        self.path = path
+        self.old = old
+        self.new = new.strip("0") and new
+
+
+def _get_oid(entry: Entry | None) -> str:
+    return entry[1] if entry else ""
 
 
 class Earlier:
@@ -227,6 +274,7 @@ class Earlier:
         self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
         self._texts: dict[str, Text | None] = {}
         self._size = 0
+        self._mixed: dict[str, bool] = {}  # the results of _has_foreign()
 
     def walk_all(self, tips: Callable[[], Sequence[str]]) -> None:
         """Read whole histories, unless this was done."""
@@ -262,6 +310,7 @@ class Earlier:
         """Forget what was read, but for whole histories."""
         self._walks.clear()
         self._renames.clear()
+        self._mixed.clear()
         self._forget_texts()
 
     def _forget_texts(self) -> None:
@@ -305,18 +354,18 @@ class Earlier:
         paths = dict.fromkeys((path, previous or path))
         number = walk.order[commit]
         foreign = [i for i in list_reverted(message) if walk.order.get(i, number) <= number]
-        if not foreign and not self._may_differ(commit, [*paths]):
-            return {}
         spots: dict[int, Spot] = {}
-        if previous and hunks:
-            spots = self._find_moved(walk, place, lines, previous, hunks)
-        for start, oid in self._list_sources(walk, place, message):
-            untraced = [n for n in lines if n not in spots]
-            spots |= self._find_restored(untraced, step[1], path, start, oid)
-        if linked:
-            untraced = [n for n in lines if n not in spots]
-            spots |= self._find_returned(walk, place, untraced)
-        return spots
+        if foreign or self._may_differ(commit, [*paths]):
+            if previous and hunks:
+                spots = self._find_moved(walk, place, lines, previous, hunks)
+            for start, oid in self._list_sources(walk, place, message):
+                untraced = [n for n in lines if n not in spots]
+                spots |= self._find_restored(untraced, step[1], path, start, oid)
+            if linked:
+                untraced = [n for n in lines if n not in spots]
+                spots |= self._find_returned(walk, place, untraced)
+        untraced = [n for n in lines if n not in spots]
+        return spots | self._find_elsewhere(walk, place, previous, untraced)
 
     def _may_differ(self, commit: str, paths: Sequence[str]) -> bool:
         """Whether a line that a commit adds may have another author before it, at these paths."""
@@ -357,7 +406,7 @@ class Earlier:
         previous: str,
         hunks: Sequence[Hunk],
     ) -> dict[int, Spot]:
-        """line -> the earlier place of lines that the commit formatted or moved."""
+        """line -> the earlier place of lines that the commit formatted, moved or copied."""
         commit, path = place
         if not (step := walk.map_steps(path).get(commit)):
             return {}
@@ -370,12 +419,90 @@ class Earlier:
         old, new = self._read_text(oid), self._read_text(step[1])
         if not (before and old and new):
             return {}
-        removed = {n - 1 for start, count, _, _ in hunks for n in range(start, start + count)}
-        added = {n - 1 for _, _, start, count in hunks for n in range(start, start + count)}
+        removed: set[int] = set()
+        added: set[int] = set()
+        for old_start, old_count, new_start, new_count in hunks:
+            removed.update(range(old_start - 1, old_start - 1 + old_count))
+            added.update(range(new_start - 1, new_start - 1 + new_count))
         pairs = line_moves.pair_moved(old.keys, new.keys, removed, added)
-        pairs |= line_moves.pair_copied(old, new, added - pairs.keys())
+        pairs |= _pair_carried(old, new, removed, [n - 1 for n in lines if n - 1 not in pairs])
         sources = {n: pairs[n - 1] + 1 for n in lines if n - 1 in pairs}
         return self._follow(before.parents[commit], previous, oid, sources)
+
+    def _find_elsewhere(
+        self, walk: Walk, place: CommitPath, previous: str, lines: Sequence[int]
+    ) -> dict[int, Spot]:
+        """line -> the earlier place of lines that the commit moved or copied from other paths."""
+        commit, path = place
+        if not lines or not self._has_foreign(walk, commit):
+            return {}
+        text = self._read_text(walk.map_steps(path)[commit][1])
+        if not text:
+            return {}
+        new = text.carried
+        added = [n - 1 for n in lines if n <= len(new.lines)]
+        wanted = {new.hard_keys[line] for line in added if carry.is_telling(new.hard_keys[line])}
+        if sum(map(carry.weigh, wanted)) < moves.MOVED:
+            return {}
+        others = [
+            other
+            for other in self._list_others(walk, place)
+            if other.path != previous and self._has_any(other, wanted)
+        ]
+        if not any(self._may_differ(commit, [other.path]) for other in others):
+            return {}
+        sources = [self._read_source(other) for other in others]
+        found = moves.find_moved(new, added, sources)
+        spots: dict[int, Spot] = {}
+        for number, other in enumerate(others):
+            before = self._need_walk(commit, other.path)
+            origins_there = {n + 1: p.line + 1 for n, p in found.items() if p.source == number}
+            if before and origins_there:
+                starts = before.parents[commit]
+                spots |= self._follow(starts, other.path, other.old, origins_there)
+        return spots
+
+    def _has_foreign(self, walk: Walk, commit: str) -> bool:
+        """Whether a path that a commit changes may have lines of another author; also where that
+        is not known before its history is read."""
+        if walk.paths:
+            return True
+        if commit not in self._mixed:
+            changed = walk.list_changed(commit)
+            self._mixed[commit] = len(changed) <= _OTHERS and self._may_differ(commit, changed)
+        return self._mixed[commit]
+
+    def _has_any(self, other: _Changed, wanted: Set[bytes]) -> bool:
+        """Whether a path had one of the wanted lines."""
+        text = self._read_text(other.old)
+        return text is not None and not wanted.isdisjoint(text.carried.places)
+
+    def _read_source(self, other: _Changed) -> moves.Source:
+        """What a path had, and the lines of it that the commit removed."""
+        old = self._read_text(other.old)
+        if old is None:
+            return moves.Source(carry.Text([]))
+        new = self._read_text(other.new) if other.new else None
+        if new is None:
+            return moves.Source(old.carried, range(len(old.carried.lines)))
+        removed, _ = pairing.find_changed_lines(old.keys, new.keys)
+        return moves.Source(old.carried, set(removed))
+
+    def _list_others(self, walk: Walk, place: CommitPath) -> Iterator[_Changed]:
+        """The other paths of which a commit changes or deletes a file, unless they are many."""
+        commit, path = place
+        if walk.paths:
+            objects = self._repo.objects
+            before = find_tree(objects, f"{commit}^")
+            after = find_tree(objects, commit)
+            changed = [*islice(compare_trees(objects, before, after), _OTHERS + 1)]
+            named = [_Changed(p, _get_oid(old), _get_oid(new)) for p, old, new in changed]
+        else:
+            paths = walk.list_changed(commit)[: _OTHERS + 1]
+            steps = [(p, walk.map_steps(p)[commit]) for p in paths]
+            named = [_Changed(p, olds[0].strip("0") and olds[0], oid) for p, (olds, oid) in steps]
+        if len(named) <= _OTHERS:
+            yield from (one for one in named if one.path != path and one.old)
 
     def _list_sources(
         self, walk: Walk, place: CommitPath, message: bytes

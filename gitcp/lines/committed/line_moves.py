@@ -11,25 +11,37 @@ from __future__ import annotations
 from functools import cached_property
 
 from gitcp.text import line_replay, pairing, shapes
+from gitcp.text.carry import text as carry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-_BLOCK = 3  # significant lines of a block that counts when it is copied
 _FEW = 16  # keys that are looked for one by one
 _LARGE = 1 << 13  # bytes of a text that is not compared line by line
 
 
 class Text:
-    """A content without white space."""
+    """A content."""
 
     def __init__(self, data: bytes) -> None:
-        self._flat = shapes.remove_space(data)
+        self._data = data
+
+    @cached_property
+    def carried(self) -> carry.Text:
+        """The content as carry() compares it."""
+        lines = line_replay.split_lines(self._data)
+        # A last line of white space, without a newline, is no line without it.
+        return carry.Text(lines, self.keys if len(lines) == len(self.keys) else None)
+
+    @cached_property
+    def _flat(self) -> bytes:
+        """The content without white space."""
+        return shapes.remove_space(self._data)
 
     @cached_property
     def keys(self) -> list[bytes]:
-        """Its lines."""
+        """Its lines without white space."""
         return line_replay.split_lines(self._flat)
 
     @cached_property
@@ -127,40 +139,6 @@ def pair_moved(
                 free_old.remove(source)
                 at, source = at + step, source + step
     return pairs
-
-
-def pair_copied(old: Text, new: Text, added: Iterable[int]) -> dict[int, int]:
-    """index in new -> index in old of added lines that repeat a block of old.
-
-    A block has at least three significant lines, and begins with one that old has once."""
-    by_index = {j: new.keys[j] for j in added if j < len(new.keys)}
-    likely = line_replay.select_significant({*by_index.values()})
-    telling = likely & old.places.keys() if len(likely) >= _BLOCK else set()
-    pairs: dict[int, int] = {}
-    for first, last in line_replay.group_runs(by_index if len(telling) >= _BLOCK else ()):
-        for block in _list_blocks(old, new, range(first, last + 1), telling):
-            if sum(new.keys[j] in telling for j in block) >= _BLOCK:
-                pairs |= block
-    return pairs
-
-
-def _list_blocks(
-    old: Text, new: Text, lines: Iterable[int], telling: Container[bytes]
-) -> Iterator[dict[int, int]]:
-    """Yield the blocks of consecutive lines that are consecutive in old too: index -> index
-    there."""
-    block: dict[int, int] = {}
-    for j in lines:
-        key, source = new.keys[j], block[j - 1] + 1 if block else len(old.keys)
-        if source < len(old.keys) and old.keys[source] == key:
-            block[j] = source
-            continue
-        if block:
-            yield block
-        first = old.places.get(key, -1) if key in telling else -1
-        block = {j: first} if first >= 0 else {}
-    if block:
-        yield block
 
 
 def _group_by_key(lines: Sequence[bytes], indices: Iterable[int]) -> dict[bytes, list[int]]:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.text.line_replay import Regains, Version
+    from gitcp.text.line_replay import Elsewhere, Regains, Version
     from gitcp.text.pairing import Pairs
     from gitcp.text.record_types import Writer
 
@@ -58,8 +58,9 @@ class Weave(Replay):
         regains: Regains | None = None,
         authors: Mapping[int, Writer] | None = None,
         is_kept: bool = False,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
-        """Add a step, as Replay does."""
+        """Add a step, as Replay does.  What came from another path goes by who brought it."""
         old = self.numbers
         super().add_step(version, who, regains, authors, is_kept)
         actor = who if who != UNKNOWN else self.cause
@@ -117,11 +118,13 @@ class Weave(Replay):
 
     def find_session(self, number: int) -> str | None:
         """The session that wrote a line, HAND for no agent; None for one of the first content."""
-        return self.find_writer(number, PERSON)[0] if number in self.authors else None
+        if self.get_root(number) not in self.authors:
+            return None
+        return self.find_writer(number, PERSON)[0]
 
     def find_writer(self, number: int, otherwise: Writer) -> Writer:
         """Who wrote a line, or put it there if that is not known."""
-        who = self.authors.get(number, UNKNOWN)
+        who = self.authors.get(self.get_root(number), UNKNOWN)
         return who if who != UNKNOWN else self._placers.get(number, otherwise)
 
     def find_mover(self, number: int, otherwise: Writer) -> Writer:
@@ -227,7 +230,8 @@ def list_operations(
     top, end = _count_kept(old, new, staged.lines, present.lines)
     middle = old[top : len(old) - end], new[top : len(new) - end]
     lines = staged.lines[top : len(old) - end], present.lines[top : len(new) - end]
-    ranks, both = {number: n for n, number in enumerate(weave.list_all())}, set(old)
+    ranks = {number: n for n, number in enumerate(weave.list_all())}
+    both = {weave.get_root(number) for number in old}
     operations = _keep_lines(present.lines[:top], 1)
     start = (-1, -1)
     pairs = [*_align(weave, lines, *middle), (len(middle[0]), len(middle[1]))]
@@ -239,7 +243,8 @@ def list_operations(
         added = []
         for k in range(start[1] + 1, j):
             number = middle[1][k]
-            find = weave.find_mover if number in both else weave.find_writer
+            is_moved = weave.get_root(number) in both  # or has another form
+            find = weave.find_mover if is_moved else weave.find_writer
             who = find(number, creator)
             added.append(Operation(ADDED, lines[1][k], top + k + 1, number, who))
             added[-1].inside = weave.inside.get(number, frozenset())

@@ -9,14 +9,14 @@ one hard token of a line has written the line.
 from __future__ import annotations
 
 from gitcp.text.carry import gaps, tokens
-from gitcp.text.carry.text import NOTHING, join_hard, list_keys
+from gitcp.text.carry.text import NOTHING, join_hard
 from gitcp.text.carry.tokens import Owners
+from gitcp.text.pairing import list_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.text.carry.gaps import Gap
     from gitcp.text.carry.text import Text
 
 _MARKS = b"#", b"//", b"*", b"/*"  # of comments, at the start of a line
@@ -49,28 +49,47 @@ def _find_mark(line: bytes, key: bytes) -> bytes:
     return mark if text and is_apart else b""
 
 
-def pair_forms(before: Text, after: Text, origins: Sequence[int]) -> dict[int, int]:
-    """index in after -> index in before of lines that changed their form at most.
+class Forms:
+    """pairs: index in after -> index in before of lines that changed their form at most.  kept: the
+    lines of before of which after has all that is hard."""
+
+    __slots__ = ("kept", "pairs")
+
+    def __init__(self) -> None:
+        self.pairs: dict[int, int] = {}
+        self.kept: set[int] = set()
+
+
+def pair_forms(before: Text, after: Text, origins: Sequence[int]) -> Forms:
+    """Pair the lines that changed their form.
 
     origins: by index in after, the index of the equal line of before, or NOTHING.
     """
-    pairs = {}
+    forms = Forms()
     for gap in gaps.find_gaps(before, after, origins):
-        for index, origin in enumerate(_carry_gap(before, after, gap)):
+        old_keys = before.keys[gap.old_start : gap.old_end]
+        new_keys = after.keys[gap.new_start : gap.new_end]
+        found = _carry_equal(old_keys, new_keys)
+        if found:
+            forms.kept.update(range(gap.old_start, gap.old_end))
+        else:
+            old = before.lines[gap.old_start : gap.old_end]
+            new = after.lines[gap.new_start : gap.new_end]
+            found = _carry_edited(old, new, old_keys, new_keys)
+        for index, origin in enumerate(found):
             if origin != NOTHING:
-                pairs[gap.new_start + index] = gap.old_start + origin
-    return pairs
+                forms.pairs[gap.new_start + index] = gap.old_start + origin
+    return forms
 
 
-def _carry_gap(before: Text, after: Text, gap: Gap) -> list[int]:
-    """By line of the new side, the line of the old side that it carries on, or NOTHING."""
-    old_keys = before.keys[gap.old_start : gap.old_end]
-    new_keys = after.keys[gap.new_start : gap.new_end]
-    found = _carry_equal(old_keys, new_keys)
-    if found:
-        return found
-    old_lines = before.lines[gap.old_start : gap.old_end]
-    new_lines = after.lines[gap.new_start : gap.new_end]
+def _carry_edited(
+    old_lines: Sequence[bytes],
+    new_lines: Sequence[bytes],
+    old_keys: Sequence[bytes],
+    new_keys: Sequence[bytes],
+) -> list[int]:
+    """By line of the new side, the line of the old side that it carries on, or NOTHING, if the
+    sides differ in what is hard."""
     found = tokens.carry_tokens(old_lines, new_lines)
     if NOTHING in found:
         old = _Comments(old_lines, old_keys)

@@ -37,15 +37,17 @@ class Carried:
 
     origins: by line, the index of the line of before that it carries on, or NOTHING; one line may
     have become several, and several one.  places: of lines that come from another source, by index.
-    hows: by line, for those that are neither equal nor new.
+    hows: by line, for those that are neither equal nor new.  joined: lines of before that are parts
+    of other lines now.
     """
 
-    __slots__ = ("hows", "origins", "places")
+    __slots__ = ("hows", "joined", "origins", "places")
 
     def __init__(self, origins: list[int]) -> None:
         self.origins = origins
         self.places: dict[int, Place] = {}
         self.hows: dict[int, str] = {}
+        self.joined: set[int] = set()
 
     def get_how(self, line: int) -> str:
         """How a line comes from its origin or its place."""
@@ -61,9 +63,17 @@ def carry(before: Text, after: Text, sources: Sequence[Source] = ()) -> Carried:
     """
     if before.lines == after.lines or before.keys == after.keys:
         return Carried(list(range(len(after.lines))))
-    carried = Carried([NOTHING] * len(after.lines))
+    equal = [NOTHING] * len(after.lines)
     for old, new in pairing.pair_lines(before.keys, after.keys):
-        carried.origins[new] = old
+        equal[new] = old
+    return carry_on(before, after, equal, sources)
+
+
+def carry_on(
+    before: Text, after: Text, equal: list[int], sources: Sequence[Source] = ()
+) -> Carried:
+    """The same where the equal lines are known: by line of after, that of before, or NOTHING."""
+    carried = Carried(equal)
     if NOTHING in carried.origins and before.lines:
         _carry_forms(carried, before, after)
         _carry_imports(carried, before, after)
@@ -72,7 +82,9 @@ def carry(before: Text, after: Text, sources: Sequence[Source] = ()) -> Carried:
 
 
 def _carry_forms(carried: Carried, before: Text, after: Text) -> None:
-    for new, old in forms.pair_forms(before, after, carried.origins).items():
+    found = forms.pair_forms(before, after, carried.origins)
+    carried.joined = found.kept.difference(found.pairs.values())
+    for new, old in found.pairs.items():
         carried.origins[new] = old
         if before.keys[old] != after.keys[new]:
             carried.hows[new] = FORMED

@@ -12,13 +12,14 @@ Formats are not known: a text in any language is words, signs and white space.
 
 from __future__ import annotations
 
+from gitcp.text.pairing import list_keys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NOTHING = -1  # in the place of an index: the line comes from none
 LEAST = 10  # bytes: of a telling line's key, and the weight of tokens that prove an origin
-SPACE = b" \t\r\v\f"  # a line has no newline
 SOFT = b"'\"`,;(){}\\"
 CALL = b"\x01"  # stands for `()`
 
@@ -34,11 +35,6 @@ def weigh(text: bytes | bytearray) -> int:
 def is_telling(key: bytes) -> bool:
     """Whether a line can be known by its key."""
     return len(key) >= LEAST and weigh(key) > 0
-
-
-def list_keys(lines: Sequence[bytes]) -> list[bytes]:
-    """The lines without white space; one call for all is five times as fast as one for each."""
-    return b"\n".join(lines).translate(None, SPACE).split(b"\n") if lines else []
 
 
 def join_hard(keys: Sequence[bytes]) -> bytes:

@@ -10,7 +10,6 @@ from gitcp.lines.committed.line_moves import (
     compare,
     find_once,
     find_runs,
-    pair_copied,
     pair_moved,
 )
 
@@ -43,22 +42,6 @@ def test_a_line_that_is_put_in_as_often_as_it_is_taken_out_has_moved(
 
 def test_lines_that_a_change_leaves_alone_are_no_candidates() -> None:
     assert pair_moved(text(A, B).keys, text(A, B, A).keys, [], [2]) == {}
-
-
-@pytest.mark.parametrize(
-    "old, new, added, pairs",
-    [
-        ([A, B, C], [A, B, C, A, B, C], range(3, 6), {3: 0, 4: 1, 5: 2}),
-        ([A, "", B, "}", C], [A, "", B, "}", C], range(5), {n: n for n in range(5)}),
-        ([A, B, C], [A, B, C, A, B], range(3, 5), {}),  # two lines may be written again
-        ([A, D, B, C], [A, B, C], range(3), {}),  # not one after the other
-        ([A, A, B, C], [A, B, C], range(3), {}),
-    ],
-)
-def test_a_block_of_three_lines_is_a_copy(
-    old: list[str], new: list[str], added: range, pairs: dict[int, int]
-) -> None:
-    assert pair_copied(text(*old), text(*new), added) == pairs
 
 
 @pytest.mark.parametrize("further", [0, 50])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import given
@@ -96,6 +96,72 @@ def test_a_line_that_is_only_indented_goes_by_who_indented_it() -> None:
     part = line_replay.credit_path(lines, [parent], now)
     assert part["added"] == [(2, UNKNOWN)] and part["removed"] == [B]
     assert lines.get_taker(0, PERSON) == PERSON, "it stands as it was"
+
+
+WRAPPED = b"echo = compute(\n    first,\n    second,\n    third,\n)".split(b"\n")
+
+
+def form(lines: Sequence[bytes], *steps: tuple[Sequence[bytes], Writer]) -> line_replay.Replay:
+    """A replay of contents whose names are their lines."""
+    named = [(Version(repr(lines), lines), who) for lines, who in steps]
+    return replayed(Version(repr(lines), lines), named)
+
+
+def tell(lines: line_replay.Replay) -> list[Writer]:
+    return [lines.get_author(number) for number in lines.numbers]
+
+
+ONE = [b"echo = compute(first, second, third)"]
+
+
+def test_a_line_that_becomes_several_keeps_its_author_and_nobody_took_it() -> None:
+    lines = form([b"top"], ([b"top", *ONE], A), ([b"top", *WRAPPED], PERSON))
+    assert tell(lines) == [UNKNOWN] + [A] * 5
+    assert len(set(lines.numbers)) == 6 and not lines.takers
+    now = Version("now", [b"top", *WRAPPED])
+    part = line_replay.credit_path(lines, [lines.first], now)
+    assert part["added"] == [(n, A) for n in range(2, 7)] and not part["lost"]
+
+
+def test_several_lines_that_become_one_are_taken_by_nobody() -> None:
+    lines = form([], (WRAPPED, A), (ONE, PERSON))
+    assert tell(lines) == [A] and not lines.takers
+
+
+def test_a_form_of_a_line_goes_by_who_gave_it() -> None:
+    lines = form(ONE, (WRAPPED, B))
+    part = line_replay.credit_path(lines, [lines.first], Version("now", WRAPPED))
+    assert part["removed"] == [B] and part["added"] == [(n, UNKNOWN) for n in range(1, 6)]
+
+
+def test_who_removes_a_line_in_its_new_form_takes_it() -> None:
+    lines = form([], (ONE, A), (WRAPPED, PERSON), ([], B))
+    assert set(lines.takers.values()) == {B} and len(lines.takers) == 5
+
+
+def test_a_form_that_comes_back_is_the_line_that_it_was() -> None:
+    lines = form([], (ONE, A), (WRAPPED, PERSON), ([*ONE, b"pass"], PERSON))
+    assert lines.numbers[0] == 0 and tell(lines) == [A, PERSON] and not lines.takers
+
+
+def test_a_line_typed_beside_another_form_of_it_is_its_writers() -> None:
+    step = ([*WRAPPED, *ONE], PERSON)
+    lines = form([], (ONE, A), (WRAPPED, PERSON))
+    lines.add_step(Version("more", step[0]), PERSON, regains=line_replay.accepts_any_line)
+    assert tell(lines) == [A] * 5 + [PERSON]
+
+
+def test_a_copied_block_has_the_authors_of_its_lines() -> None:
+    block = [b"value_%d = compute_it(%d)" % (n, n) for n in range(4)]
+    lines = form([], (block, A), ([*block, b"", *block], B))
+    assert tell(lines) == [A] * 4 + [B] + [A] * 4
+    assert len(set(lines.numbers)) == 9
+
+
+def test_the_author_of_a_first_content_is_asked_for_a_form_of_its_line() -> None:
+    lines = line_replay.Replay(Version("one", ONE), lambda: {0: A})
+    lines.add_step(Version("wrapped", WRAPPED), PERSON)
+    assert tell(lines) == [A] * 5
 
 
 def test_who_wrote_the_first_content_is_asked_where_it_matters_and_once() -> None:
