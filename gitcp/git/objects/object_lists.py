@@ -9,7 +9,6 @@ from gitcp.git import decode_name, encode_name
 from gitcp.git.objects import OURS, TREE, Objects, parse_change, read_changes, read_tree
 from gitcp.git.records import encode_lines
 from gitcp.text import line_replay
-from gitcp.text.shapes import COMMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,26 +50,6 @@ def _list_files(
             yield from _list_files(objects, oid, f"{prefix}{name}/", budget)
         else:
             yield prefix + name, (mode, oid)
-
-
-def need_contents(repo: Repo, entries: Iterable[tuple[str, Entry]]) -> None:
-    """Raise Error, which names the command that brings it, if a partial clone has left the content
-    of a file with its remote: a git that checks it out would fetch it, unasked.
-
-    entries: (path, entry)."""
-    from gitcp.git.objects.cat_file import find_promisor
-
-    if not find_promisor(repo):
-        return
-    paths = {oid: path for path, (mode, oid) in entries if mode != COMMIT}
-    absent = repo.objects.list_absent(paths)
-    if absent:
-        path = min(paths[oid] for oid in absent)
-        more = f" and of {len(absent) - 1} more" if len(absent) > 1 else ""
-        raise Error(
-            f"the content of '{path}'{more} was left with the remote of this partial clone:"
-            " 'git fetch --refetch --no-filter' brings it"
-        )
 
 
 def read_names(repo: Repo, commits: Iterable[str]) -> dict[str, str]:

@@ -10,7 +10,8 @@ from contextlib import suppress
 
 from gitcp.errors import Error, GitError
 from gitcp.git import WITHOUT_HOOKS, encode_name
-from gitcp.git.objects.object_lists import encode_index_info, need_contents
+from gitcp.git.objects.object_lists import encode_index_info
+from gitcp.git.objects.partial_clone import need_contents
 from gitcp.git.records import encode_lines
 
 TYPE_CHECKING = False

@@ -14,7 +14,8 @@ from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.git import decode_name, files
 from gitcp.git.files import read_bytes
 from gitcp.git.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
-from gitcp.git.objects.object_lists import list_files, need_contents
+from gitcp.git.objects.object_lists import list_files
+from gitcp.git.objects.partial_clone import need_contents
 from gitcp.link import commits
 from gitcp.record import stream
 from gitcp.record.journal import INTENT

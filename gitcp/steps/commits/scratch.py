@@ -26,7 +26,8 @@ from gitcp.errors import Error, GitError
 from gitcp.git import WITHOUT_HOOKS, Git, build_person_env, decode_name, files, shell, silence_hooks
 from gitcp.git.files import exclusive, read_file
 from gitcp.git.objects import compare_trees
-from gitcp.git.objects.object_lists import list_files, need_contents
+from gitcp.git.objects.object_lists import list_files
+from gitcp.git.objects.partial_clone import need_contents
 from gitcp.record import session
 from gitcp.record.session import process
 from gitcp.steps import undo

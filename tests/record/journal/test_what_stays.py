@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from gitcp.git.repo import Repo
-from gitcp.record.turn.sessions import read_state
 from tests.record.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
@@ -207,11 +205,11 @@ def test_a_commit_with_all_lines_settles_a_file_that_a_person_went_over(
     assert len(world.commit()) == 1
     assert (world.open() == []) == settled
     assert (world.archives == []) == settled
-    assert read_state(Repo.find(str(world.path)), a.sid).get("files_touched") is None
+    assert "new.txt" not in world.gitcp("sessions", "-a")
     sound(world)
 
 
-def test_lines_that_a_commit_left_out_are_listed_as_uncommitted_while_a_stash_may_have_them(
+def test_lines_that_a_commit_left_out_are_uncommitted_only_where_the_worktree_has_them(
     world: World, a: Agent
 ) -> None:
     a.turn("write", {"new.txt": text(1, 2, 3)})
@@ -220,7 +218,7 @@ def test_lines_that_a_commit_left_out_are_listed_as_uncommitted_while_a_stash_ma
     assert len(world.commit("new.txt")) == 1
     assert "new.txt" not in world.gitcp("sessions", "-a")
     world.git("stash", "push", "-q", "-u", "other.txt")
-    assert "new.txt" in world.gitcp("sessions")
+    assert "new.txt" not in world.gitcp("sessions")
     world.git("stash", "pop", "-q")
     world.write("new.txt", text(1, 2, 3))
     a.prompt("a question")
