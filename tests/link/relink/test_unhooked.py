@@ -168,7 +168,7 @@ def test_what_the_agents_own_commit_promised_is_stored_without_evidence(world: W
 def test_a_log_says_truly_what_is_missing(world: World) -> None:
     shell(world, "git commit -qam work")
     world.git("update-ref", "-d", "refs/heads/entire/checkpoints/v1")
-    assert "is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it" in world.gitcp("log")
+    assert "a session is not here: 'gitcp fetch' may bring it" in world.gitcp("log")
 
 
 def test_an_amend_without_its_hooks_is_mended_by_the_next_event(world: World) -> None:
@@ -196,12 +196,12 @@ def test_what_is_squashed_by_a_forge_is_found_for_reading_only(world: World) -> 
     shell(world, "git switch -qc side HEAD~2; git merge -q --squash main 2>/dev/null")
     shell(world, f"{BARE} commit -qm '{body}'")
     assert ids(world) == []
-    log = world.gitcp("log", "HEAD~..HEAD")
+    log = world.gitcp("log", "--json", "HEAD~..HEAD")
     assert one[0] in log and two[0] in log
     assert world.head in world.gitcp("find-commits", *one)
     stray = body.replace(one[0], "0" * 12)
     shell(world, f"{BARE} commit -q --allow-empty -m '{stray}'")
-    assert "0" * 12 not in world.gitcp("log", "HEAD~..HEAD"), "no such checkpoint"
+    assert "0" * 12 not in world.gitcp("log", "--json", "HEAD~..HEAD"), "no such checkpoint"
 
 
 def test_a_merge_of_a_forge_gets_the_ids_of_its_branch(world: World) -> None:

@@ -240,7 +240,7 @@ def test_a_hook_that_sees_half_of_a_step_credits_nobody_with_it(
     assert files(world.path) == before
     assert blame(world) == authors
     assert b.state["streams"][0]["files"].keys() == {"other.py"}
-    done(world, "rewind", "--files-only", "--to", point)  # no edit of the person's is in its way
+    done(world, "rewind", "--force", "--files-only", "--to", point)  # work of another session goes
     done(world, "undo")
     done(world, "stage", "--session", b.sid)
     assert world.git("diff", "--cached", "--name-only") == "other.py"
