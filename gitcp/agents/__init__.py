@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import InputError
-from gitcp.text import json, shapes
+from gitcp.text import ids, json
+from gitcp.text import ids as ids_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -456,7 +457,7 @@ def name_call(arguments: object) -> str:
     have equal ids."""
     fields = dict(sorted(arguments.items())) if isinstance(arguments, dict) else arguments
     text = json.dumps(fields).encode("utf-8", "surrogatepass")
-    return f"{INPUT_ID}{shapes.start_sha256(text).hexdigest()[:16]}"
+    return f"{INPUT_ID}{ids_.start_sha256(text).hexdigest()[:16]}"
 
 
 def is_call(key: str, given_id: str, arguments: object) -> bool:
@@ -475,7 +476,7 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         "type": "event",
         "event": name,
         "agent": agent,
-        "session_id": shapes.check_session_id(payload.get("session_id")),
+        "session_id": ids_.check_session_id(payload.get("session_id")),
         "cwd": get_directory(payload),
         "notification": False,
     }
@@ -485,7 +486,7 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         if payload.get(key):
             record["last_message"] = get_words(payload, key)
     if payload.get("agent_id") is not None:
-        record["agent_id"] = shapes.check_component(payload["agent_id"], "agent_id")
+        record["agent_id"] = ids_.check_component(payload["agent_id"], "agent_id")
     if name == "turn-start":
         prompt = get_words(payload, "prompt")
 
@@ -513,7 +514,7 @@ def read_tool(
     key = payload.get("tool_use_id")
     call: Tool = {
         "name": name,
-        "id": "" if key is None else shapes.check_tool_use_id(key),
+        "id": "" if key is None else ids_.check_tool_use_id(key),
         "kind": kinds.get(name) or _guess_kind(name, payload),
         "input_paths": [],
         "failed": False,
@@ -624,7 +625,7 @@ def add_response(tool: Tool, payload: Mapping[str, Any]) -> None:
 def add_output(tool: Tool, *texts: object) -> None:
     """Add a shell call's output to its record; values that are not texts are left out."""
     printed = "\n".join(
-        shapes.replace_surrogates(text) for text in texts if isinstance(text, str) and text
+        ids.replace_surrogates(text) for text in texts if isinstance(text, str) and text
     )
     if printed and tool["kind"] == "shell":
         tool["output"] = printed[:_OUTPUT]
@@ -645,7 +646,7 @@ def get_words(fields: Mapping[str, Any], key: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InputError(f"'{key}' is not a text: {ascii(value)[:80]}")
-    return shapes.replace_surrogates(value)
+    return ids.replace_surrogates(value)
 
 
 def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:

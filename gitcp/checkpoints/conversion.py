@@ -13,7 +13,7 @@ from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name, refs
 from gitcp.git.objects import Objects, need_commit
 from gitcp.git.refs import MEMORY, REF
-from gitcp.text import shapes
+from gitcp.text import ids
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def _forget_on_branch(repo: Repo) -> list[refs.Update]:
     """The update that forgets on our branch what a checkpoint's ref has forgotten."""
     if not refs.read_ref(repo, REF):
         return []
-    ref_trees = dict(listing.list_trees(repo, shapes.CHECKPOINTS, ""))
+    ref_trees = dict(listing.list_trees(repo, ids.CHECKPOINTS, ""))
     gone: dict[str, set[object]] = {}
     for checkpoint_id, tree in listing.list_trees(repo, REF, ""):
         if ref_trees.get(checkpoint_id, tree) != tree:
@@ -129,12 +129,12 @@ def _list_updates(repo: Repo, create: bool = True) -> list[refs.Update]:
     stored, tips = list_tips(repo), dict[str, str]()
     repo.objects.read_ahead(stored.values())
     for place in list_places(repo):
-        if place == shapes.CHECKPOINTS or place.endswith("/sessions"):
+        if place == ids.CHECKPOINTS or place.endswith("/sessions"):
             continue
         authors: Authors = {}
         for checkpoint_id, tree in listing.list_trees(repo, place, ""):
             try:
-                ref = shapes.build_checkpoint_ref(shapes.check_checkpoint_id(checkpoint_id))
+                ref = ids.build_checkpoint_ref(ids.check_checkpoint_id(checkpoint_id))
             except InputError:
                 continue
             old = tips.get(ref) or stored.get(ref)

@@ -8,7 +8,7 @@ again.  A line elsewhere in a message mentions a checkpoint; for reading some co
 from __future__ import annotations
 
 from gitcp.git import commit_message
-from gitcp.text.shapes import is_checkpoint_id
+from gitcp.text.ids import is_checkpoint_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,8 +20,10 @@ from gitcp.git.objects import TREE, Objects, find_tree, need_commit, read_commit
 from gitcp.git.objects.reading import run_task, run_tasks, split_windows, spread_batches
 from gitcp.git.places import build_file_name
 from gitcp.git.records import parse_json
-from gitcp.text import console, shapes
-from gitcp.text.shapes import CHECKPOINT_ID, is_object_name, is_ref, parse_checkpoint_ref
+from gitcp.text import console
+from gitcp.text import ids as ids_
+from gitcp.text.ids import CHECKPOINT_ID, parse_checkpoint_ref
+from gitcp.text.shapes import is_object_name, is_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ class Loader:
 
 def list_trees(repo: Repo, place: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield (id, tree) of the checkpoints of a place whose ids begin with prefix."""
-    if place == shapes.CHECKPOINTS:
+    if place == ids_.CHECKPOINTS:
         yield from _list_own_trees(repo, prefix)
     else:
         yield from _list_branch_trees(repo.objects, place, prefix)
@@ -156,7 +158,7 @@ def read_trees(repo: Repo, places: Iterable[str]) -> dict[str, str]:
 def _list_own_trees(repo: Repo, prefix: str) -> Iterator[tuple[str, str]]:
     """list_trees() of the checkpoints that have refs of their own."""
     refs = stored.list_tips(repo).items()
-    tips = ((shapes.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
+    tips = ((ids_.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
     for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
         repo.objects.read_ahead(oid for _, oid in window)
         for name, oid in window:
@@ -207,18 +209,18 @@ def _read_entries(objects: Objects, tree: str, spec: str) -> Tree:
 def resolve_id(repo: Repo, prefix: str) -> str:
     """The only checkpoint id that begins with prefix; raises Error if there is none, or several,
     which it lists."""
-    if not prefix or not shapes.begins_checkpoint_id(prefix):
+    if not prefix or not ids_.begins_checkpoint_id(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    return shapes.pick_match("checkpoint", prefix, find_matching_ids(repo, prefix))
+    return ids_.pick_match("checkpoint", prefix, find_matching_ids(repo, prefix))
 
 
 def find_matching_ids(repo: Repo, prefix: str) -> list[str]:
     """The checkpoint ids that begin with prefix, which may be any text, sorted."""
-    if not shapes.begins_checkpoint_id(prefix):
+    if not ids_.begins_checkpoint_id(prefix):
         return []
     places = list_places(repo)
     listed = {name for p in places for name, _ in list_trees(repo, p, prefix)}
-    return sorted(filter(shapes.is_checkpoint_id, listed))
+    return sorted(filter(ids_.is_checkpoint_id, listed))
 
 
 def build_record(checkpoint: StoredCheckpoint) -> Record:

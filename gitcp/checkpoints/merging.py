@@ -33,7 +33,7 @@ from gitcp.git.objects import (
     write_tree,
 )
 from gitcp.git.objects.object_lists import is_ancestor, list_commits
-from gitcp.text import console, shapes
+from gitcp.text import console, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
     moved: list[Update] = []
     for ref, changed in trees.items():
         old = need_commit(repo.objects, ref)
-        if own := shapes.parse_checkpoint_ref(ref):
+        if own := ids.parse_checkpoint_ref(ref):
             tree = changed[own]
         else:
             below: dict[str, Entry | None] = {

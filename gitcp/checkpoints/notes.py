@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from gitcp.git import refs
 from gitcp.git.objects import TREE, edit_tree, read_commit, read_tree, write_commit
-from gitcp.text import shapes
-from gitcp.text.shapes import NOTES
+from gitcp.text import ids
+from gitcp.text.ids import NOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ AI = "refs/notes/ai"  # of Git AI, and of other programs that write its format
 
 def add_link(repo: Repo, commit: str, checkpoint_id: str) -> None:
     """Note on commit (full oid) that it belongs to checkpoint_id, unless its note says so."""
-    shapes.check_checkpoint_id(checkpoint_id)
+    ids.check_checkpoint_id(checkpoint_id)
 
     from gitcp.checkpoints import links
 

@@ -9,8 +9,8 @@ from gitcp.checkpoints.stored import Parts
 from gitcp.errors import Error
 from gitcp.git import commit_message
 from gitcp.git.objects import read_changes, read_commit
+from gitcp.text.ids import GONE, REGULAR, is_binary, remove_space
 from gitcp.text.line_replay import find_added_lines, is_meaningful, select_significant
-from gitcp.text.shapes import GONE, REGULAR, is_binary, remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, files, format_now, gitdir, refs
 from gitcp.git.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
 from gitcp.text import console, json, line_replay, shapes
-from gitcp.text.shapes import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
+from gitcp.text.ids import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

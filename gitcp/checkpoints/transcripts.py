@@ -10,7 +10,7 @@ from gitcp import git
 from gitcp.agents import find_client, transcripts
 from gitcp.git import files
 from gitcp.git.files import Damaged, exclusive, locate_exports, move_aside, open_file, put_file
-from gitcp.text import json, prompt_text, shapes
+from gitcp.text import ids, json, prompt_text, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def store_chunks(objects: Objects, data: bytes) -> StoredChunks:
 def hash_chunks(oids: Sequence[str]) -> str:
     """'chunks:' and 64 hex digits, by the ids of the chunks of a long transcript: to hash its bytes
     would take a time in each commit that grows with it, and the ids are hashes of them."""
-    digest = shapes.start_sha256()
+    digest = ids.start_sha256()
     digest.update("\n".join(oids).encode())
     return CHUNKS + str(digest.hexdigest())
 
@@ -118,7 +118,7 @@ def hash_content(data: bytes) -> str:
 def _start_sha256(size: int) -> Any:
     """A digest for size bytes."""
     if size < _PIECE:
-        return shapes.start_sha256()
+        return ids.start_sha256()
     import hashlib
 
     return hashlib.sha256()
@@ -293,8 +293,8 @@ _VERSION = 1
 def name_copy(session_id: str, agent_id: str = "") -> str:
     """The name of the copy for a session, or for one of its subagents.  Raises InputError for an
     unsafe id."""
-    session = shapes.check_session_id(session_id)
-    return f"{session}~{shapes.check_component(agent_id, 'agent_id')}" if agent_id else session
+    session = ids.check_session_id(session_id)
+    return f"{session}~{ids.check_component(agent_id, 'agent_id')}" if agent_id else session
 
 
 class Copy:

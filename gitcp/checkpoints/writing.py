@@ -23,8 +23,8 @@ from gitcp.errors import Error
 from gitcp.git import encode_name, refs
 from gitcp.git.objects import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
 from gitcp.git.refs import MEMORY, REF
-from gitcp.text import shapes
-from gitcp.text.shapes import SESSION_KEY, STRATEGY_KEY
+from gitcp.text import ids
+from gitcp.text.ids import SESSION_KEY, STRATEGY_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def set_trees(repo: Repo, trees: Mapping[str, str | None]) -> None:
         updates: list[refs.Update] = []
         on_branch: dict[str, Entry | None] = {}
         for cid, tree in trees.items():
-            ref = shapes.build_checkpoint_ref(cid)
+            ref = ids.build_checkpoint_ref(cid)
             has_ref = read_commit(repo.objects, ref) is not None
             if not has_ref and not needs_own_ref(repo):
                 on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
@@ -121,7 +121,7 @@ def _set_tree(repo: Repo, ref: str, tree: str | None, message: str) -> refs.Upda
 def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
     """The tree of a checkpoint in this clone's own places; None if they do not have it."""
     places, trouble = Places(repo), list[Error]()
-    for place in (shapes.CHECKPOINTS, REF):
+    for place in (ids.CHECKPOINTS, REF):
         if tree := places.find_tree(place, checkpoint_id, trouble):
             return tree
     return None
@@ -129,12 +129,10 @@ def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
 
 def _find_own_commits(repo: Repo, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
     """id -> commit of the checkpoints that have a ref of their own; None for those that get one."""
-    stored = {
-        cid: read_commit(repo.objects, shapes.build_checkpoint_ref(cid)) for cid, *_ in prepared
-    }
+    stored = {cid: read_commit(repo.objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
     if not all(stored.values()) and needs_own_ref(repo):
         return stored
-    return {cid: commit for cid, commit in stored.items() if commit or shapes.is_ulid(cid)}
+    return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
 
 
 def _write_ref(
@@ -149,7 +147,7 @@ def _write_ref(
     if not tip and (stored := find_checkpoint(repo, checkpoint_id)):
         before = stored[1]  # on the branch
     tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
-    ref, parents = shapes.build_checkpoint_ref(checkpoint_id), [old] if old else []
+    ref, parents = ids.build_checkpoint_ref(checkpoint_id), [old] if old else []
     if tip and tip["tree"] == tree:
         return ref, old, old
     return ref, _write_commit(repo, tree, parents, prepared, subject), old
@@ -258,8 +256,8 @@ def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
 
 def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
     """Check the ids and paths of one session and write its blobs."""
-    shapes.check_checkpoint_id(cid)
-    shapes.check_session_id(data["session_id"])
+    ids.check_checkpoint_id(cid)
+    ids.check_session_id(data["session_id"])
 
     def write_blob(content: bytes) -> Entry:
         return BLOB, objects.write("blob", content)
@@ -275,7 +273,7 @@ def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
         files[format.PROMPT] = write_blob(encode_name(format.SEPARATOR.join(prompts)))
         files[format.CONTEXT] = write_blob(encode_name(format.build_context(prompts)))
     tasks = {
-        shapes.check_path(f"tasks/{path}"): write_blob(content)
+        ids.check_path(f"tasks/{path}"): write_blob(content)
         for path, content in data.get("tasks", {}).items()
     }
     return cid, data, files, tasks

@@ -13,7 +13,7 @@ from gitcp.record import (
     per_record,
     session,
 )
-from gitcp.text.shapes import check_session_id
+from gitcp.text.ids import check_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -229,9 +229,9 @@ def _describe_over_limit(state: State, reported: set[str]) -> str:
     if not new:
         return ""
 
-    from gitcp.record.session import stream_rules
+    from gitcp.record.snapshot import limits
 
-    return stream_rules.format_omission(new)
+    return limits.format_omission(new)
 
 
 def _makes_commits(repo: Repo) -> bool:

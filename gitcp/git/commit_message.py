@@ -10,7 +10,7 @@ text.
 
 from __future__ import annotations
 
-from gitcp.text.shapes import CHECKPOINT_KEY, is_checkpoint_id
+from gitcp.text.ids import CHECKPOINT_KEY, is_checkpoint_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

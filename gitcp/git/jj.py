@@ -16,7 +16,7 @@ from gitcp.errors import Error, GitError, NoJj
 from gitcp.git import Git, Running, files
 from gitcp.git.files import read_file
 from gitcp.git.gitdir import is_tracked
-from gitcp.text import json, shapes
+from gitcp.text import ids, json, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def locate_answer(root: str) -> str:
 
 
 def _locate_entry(root: str, name: str) -> str:
-    key = shapes.start_sha256(os.fsencode(root)).hexdigest()
+    key = ids.start_sha256(os.fsencode(root)).hexdigest()
     return files.locate_state("jj", key[:32], name)
 
 

@@ -12,7 +12,7 @@ from gitcp.git import ANY, WITHOUT_HOOKS, decode_name, encode_name, files, fill_
 from gitcp.git.files import exclusive, locate_scratch
 from gitcp.git.gitdir import Unsure
 from gitcp.git.objects import Lookup, find_tree
-from gitcp.text.shapes import BRANCHES, NOTES, V1
+from gitcp.text.ids import BRANCHES, NOTES, V1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

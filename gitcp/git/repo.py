@@ -10,7 +10,7 @@ from gitcp.git import Config, Git, Location
 from gitcp.git.files import METHOD
 from gitcp.git.gitdir import Answers, ask_config, ask_place, is_embedded
 from gitcp.git.objects import Objects, get_objects
-from gitcp.text.shapes import hash_worktree
+from gitcp.text.ids import hash_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

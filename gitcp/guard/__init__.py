@@ -11,7 +11,7 @@ from gitcp.errors import InputError, NoJj
 from gitcp.git import files, refs
 from gitcp.guard import guard_rules
 from gitcp.record import session
-from gitcp.text import json, shapes
+from gitcp.text import ids, json, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def find_live(repo: Repo, *bases: Base | None) -> set[str]:
 
 def _find_marker(repo: Repo, name: str) -> Marker | None:
     try:
-        return session.find_marker(repo, shapes.check_session_id(name))
+        return session.find_marker(repo, ids.check_session_id(name))
     except InputError:
         return None  # a trailer that a person wrote may name anything
 

@@ -20,7 +20,7 @@ from gitcp.git.objects.merging import merge_blobs
 from gitcp.record.journal import Journal, credit, hold_edits, read_journal
 from gitcp.record.journal.edits import collect_work
 from gitcp.record.snapshot.index import list_staged
-from gitcp.text.shapes import EDITS
+from gitcp.text.ids import EDITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

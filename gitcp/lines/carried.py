@@ -11,7 +11,7 @@ from gitcp.lines import commit_lines
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.text import line_replay
-from gitcp.text.shapes import PERSON
+from gitcp.text.ids import PERSON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

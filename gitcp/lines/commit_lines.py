@@ -13,7 +13,7 @@ from gitcp.record import journal, unheard
 from gitcp.record.journal import credit
 from gitcp.record.journal.edits import collect_work
 from gitcp.text import line_replay
-from gitcp.text.shapes import PERSON, UNKNOWN
+from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

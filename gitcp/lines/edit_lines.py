@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gitcp.record.journal import credit
 from gitcp.text import line_replay, pairing
+from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.line_replay import Version
-from gitcp.text.shapes import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

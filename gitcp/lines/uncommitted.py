@@ -16,8 +16,9 @@ from gitcp.record.match.sources import MatchCase
 from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.through_git import open_quarantine
 from gitcp.record.unheard import unrecorded
-from gitcp.text import line_replay, shapes
-from gitcp.text.shapes import PERSON, UNKNOWN
+from gitcp.text import ids as ids_
+from gitcp.text import line_replay
+from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _build_author(repo: Repo, writer: Writer) -> Author:
     if not session_id:
         return line_authors.build_nobody(turn_id)
     try:
-        state = session.load_state(repo, shapes.check_session_id(session_id)) or {}
+        state = session.load_state(repo, ids_.check_session_id(session_id)) or {}
     except Error:
         state = {}
     metadata = {"agent": state.get("agent_type") or "", "turns": state.get("turns")}

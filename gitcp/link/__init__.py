@@ -11,7 +11,7 @@ from gitcp.errors import Busy, Error, Moved
 from gitcp.git import gitdir, refs
 from gitcp.git.files import exclusive
 from gitcp.record import session
-from gitcp.record.session import stream_rules
+from gitcp.record.session import phases
 from gitcp.record.snapshot import scan
 from gitcp.record.stream import list_branches, list_sessions, map_named_paths, peek_tip
 
@@ -37,7 +37,7 @@ def settle_leftovers(
 ) -> None:
     """Settle what the session's last event left over, before the event counts.  look: the
     caller's look at the worktree, which found it at head."""
-    interrupted = state.get("phase") == stream_rules.ACTIVE and event["event"] == "turn-start"
+    interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         git.append_trace("settle", f"the turn of '{state['session_id']}' was interrupted")
         write_checkpoint(repo, state, event, head, look)
@@ -51,7 +51,7 @@ def settle_leftovers(
 def settle_last_turn(repo: Repo, state: State, event: dict[str, Any], head: str) -> None:
     """Settle a session that ends: an interrupted turn gets its checkpoint, so that a later commit
     finds the work.  After a kill in here the session is still active."""
-    if state.get("phase") == stream_rules.ACTIVE:
+    if state.get("phase") == phases.ACTIVE:
         write_checkpoint(repo, state, event, head)
     else:
         follow_head(repo, state, head)
@@ -70,7 +70,7 @@ def end_abandoned(ctx: Context, session_id: str) -> None:
 def end_session(ctx: Context, session_id: str) -> None:
     """End a session that is in a turn and whose agent is gone."""
     state = ctx.read_state(session_id)
-    if state and state.get("phase") == stream_rules.ACTIVE:
+    if state and state.get("phase") == phases.ACTIVE:
         git.append_trace("settle", f"the agent of '{session_id}' is gone")
         event = {"event": "session-end", "session_id": session_id}
         settle_last_turn(ctx.repo, state, event, ctx.head)
@@ -78,7 +78,7 @@ def end_session(ctx: Context, session_id: str) -> None:
         from gitcp.link import condense
 
         condense.finalize(ctx.repo, state)
-        session.take_event(state, stream_rules.SESSION_END)
+        session.take_event(state, phases.SESSION_END)
         ctx.keep(state)
 
 

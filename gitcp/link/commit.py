@@ -15,7 +15,7 @@ from gitcp.record import match, session
 from gitcp.record.journal import credit, edits
 from gitcp.record.journal.edits import collect_work
 from gitcp.record.match import linking
-from gitcp.record.session import make_id, stream_rules
+from gitcp.record.session import make_id, phases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -472,9 +472,7 @@ def conclude_commit(repo: Repo) -> Conclusion:
         "replays": bool(verdict and "picked" in verdict),
     }
     replays = match.is_replaying(repo)
-    if not stream_rules.find_transition(
-        stream_rules.ACTIVE, stream_rules.GIT_COMMIT, rewriting=replays
-    )[1]:
+    if not phases.find_transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=replays)[1]:
         return conclusion
     _obey(repo, commit, verdict if is_for_this_commit else None, conclusion)
     conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])

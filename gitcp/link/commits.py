@@ -48,9 +48,9 @@ from gitcp.record.turn.sessions import (
     read_state,
 )
 from gitcp.text import console, line_replay, term
-from gitcp.text import shapes as formats
+from gitcp.text import ids as ids_
+from gitcp.text.ids import SESSION_KEY, build_change
 from gitcp.text.json import ensure_object
-from gitcp.text.shapes import SESSION_KEY, build_change
 from gitcp.text.short_ids import is_named, list_named
 from gitcp.text.spans import abbreviate
 
@@ -435,7 +435,7 @@ def resolve_name(repo: Repo, name: str) -> Subject:
     """
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
-    if formats.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
+    if ids_.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
         return "checkpoint", name
     commit = _find_commit(repo, name)
     if commit:
@@ -474,7 +474,7 @@ def find_temporary(repo: Repo, name: str) -> str | None:
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
     try:
-        if formats.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
+        if ids_.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
             return None
     except Error:
         return None  # a damaged committed one, which its reader reports
@@ -494,7 +494,7 @@ def _find_commit(repo: Repo, name: str) -> str | None:
         kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(oids) + b"\n")[1]
         commits = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
         if commits:
-            formats.pick_match("commit", name, commits)
+            ids_.pick_match("commit", name, commits)
     return None
 
 
@@ -503,7 +503,7 @@ def _identify_commit(objects: Objects, oid: str) -> Subject:
     subject = message.partition("\n")[0]
     if stream.find_trailer(message, SESSION_KEY):
         last = subject.rpartition(" ")[2]
-        if subject.startswith(_STORED) and formats.is_checkpoint_id(last):
+        if subject.startswith(_STORED) and ids_.is_checkpoint_id(last):
             return "checkpoint", last
         return "temporary", oid
     return "commit", oid
@@ -782,7 +782,7 @@ def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
 
 def _list_ids(repo: Repo, name: str, depth: int) -> list[str]:
     """A checkpoint's own id, or the ids on a commit or on the nearest first parent that has any."""
-    if formats.is_checkpoint_id(name):
+    if ids_.is_checkpoint_id(name):
         return [name]
     try:
         kind, oid = resolve_name(repo, name)

@@ -24,7 +24,7 @@ from gitcp.record.journal import edits
 from gitcp.record.journal.credit import list_written_paths
 from gitcp.record.journal.edits import collect_work
 from gitcp.record.stream import find_live, read_streams, tasks
-from gitcp.text import shapes
+from gitcp.text import ids as ids_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _describe_turns(
 def read_branch(repo: Repo) -> str | None:
     """The name of the branch HEAD is on; None when detached, or if it is not UTF-8."""
     name = refs.read_branch(repo).partition("refs/heads/")[2]
-    return name if name and shapes.replace_surrogates(name) == name else None
+    return name if name and ids_.replace_surrogates(name) == name else None
 
 
 def shorten_home(path: str | None) -> str | None:

@@ -31,7 +31,7 @@ from gitcp.git import refs
 from gitcp.git.files import exclusive, locate_state
 from gitcp.git.repo import Repo
 from gitcp.record import session
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Context:
 
         If one comes before a lock that is held, leave() first: earlier states are then void.
         """
-        names = sorted(set(map(shapes.check_session_id, session_ids)) - self._locks.keys())
+        names = sorted(set(map(ids.check_session_id, session_ids)) - self._locks.keys())
         if names and self._locks and names[0] < max(self._locks):
             self.leave()
         for name in names:

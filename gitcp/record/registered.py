@@ -14,7 +14,7 @@ import os
 
 from gitcp.errors import Error
 from gitcp.git import files, jj
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def find_common_dir(git_dir: str) -> str:
 
 
 def _locate_entry(common: str) -> str:
-    key = shapes.start_sha256(os.fsencode(common)).hexdigest()
+    key = ids.start_sha256(os.fsencode(common)).hexdigest()
     return files.locate_state("repositories", key[:32])
 
 

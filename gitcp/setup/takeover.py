@@ -24,8 +24,8 @@ from gitcp.record.stream import peek_tip, read_changes, save_work
 from gitcp.setup import hook_texts
 from gitcp.setup.clients import json_text
 from gitcp.setup.hook_texts import ENTIRE_SWITCH
-from gitcp.text import shapes
-from gitcp.text.shapes import CHECKPOINTS, V1
+from gitcp.text import ids, shapes
+from gitcp.text.ids import CHECKPOINTS, V1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def adopt_sessions(repo: Repo) -> list[str]:
     taken = []
     for name in others.list_state_ids(repo):
         try:
-            shapes.check_session_id(name)
+            ids.check_session_id(name)
         except Error:
             continue
         with others.held_state(repo, [name]):
@@ -203,8 +203,8 @@ def _note_condensed(repo: Repo, state: State) -> None:
 
 def _add_stream(objects: Objects, state: State) -> bool:
     touched, base = set(state.get("files_touched") or ()), str(state["base_commit"])
-    home = shapes.hash_worktree(str(state.get("worktree_id") or ""))
-    names = (f"{shapes.BRANCHES}{base[:7]}-{home}", shapes.BRANCHES + base[:7])
+    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
+    names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
         if tip := peek_tip(objects, ref):
             recorded = read_changes(objects, {**tip, "base": base})

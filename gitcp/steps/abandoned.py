@@ -27,8 +27,8 @@ from gitcp.steps import abandoned_rules
 from gitcp.steps.back import removed
 from gitcp.steps.back.plan import is_below
 from gitcp.steps.back.restore import KeptEdits, Present, read_kept_edits, read_present
+from gitcp.text.ids import EDITS
 from gitcp.text.line_replay import Replay, Version
-from gitcp.text.shapes import EDITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

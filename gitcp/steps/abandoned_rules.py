@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED, parse_entry
-from gitcp.text import json, line_replay, shapes
+from gitcp.text import ids, json, line_replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class History:
         content = self._read(entry) if entry else None
         if not content:
             return ()
-        numbers = self._replay.find_numbers(content, shapes.UNKNOWN)
+        numbers = self._replay.find_numbers(content, ids.UNKNOWN)
         return [self._replay.get_root(number) for number in numbers]
 
     def _list_texts(self, entry: Version) -> set[bytes]:

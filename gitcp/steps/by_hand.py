@@ -11,7 +11,7 @@ from gitcp.link import commits, condense
 from gitcp.record.match import write_refused
 from gitcp.record.session import make_id
 from gitcp.steps import undo
-from gitcp.text.shapes import pick_match
+from gitcp.text.ids import pick_match
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False

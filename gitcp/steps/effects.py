@@ -19,7 +19,7 @@ from gitcp.record.session import others
 from gitcp.record.snapshot import index
 from gitcp.steps.back import plan
 from gitcp.steps.undo import get_kind, hold_log, read_steps, withdraw_step
-from gitcp.text.shapes import BRANCHES, NOTES
+from gitcp.text.ids import BRANCHES, NOTES
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False

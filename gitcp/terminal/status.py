@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitcp.setup.care.findings import format_remedy
-from gitcp.text import prompt_text, shapes
-from gitcp.text.shapes import ARCHIVE
+from gitcp.text import ids, prompt_text
+from gitcp.text.ids import ARCHIVE
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate, count_noun, shorten
 
@@ -175,7 +175,7 @@ def _format_work_here(session: Record, status: Record, files: set[str]) -> str:
     streams = [
         files.intersection(stream["files"])
         for stream in session["streams"]
-        if shapes.is_in_worktree(stream.get("ref", ""), status["worktree"])
+        if ids.is_in_worktree(stream.get("ref", ""), status["worktree"])
     ]
     ref, uncommitted = session["stream"], count_noun(len(files), "uncommitted file")
     fresh = len(files.difference(*streams)) if session["phase"] == "active" else 0

@@ -4,8 +4,8 @@ edits of a path.
 
 from __future__ import annotations
 
+from gitcp.text.ids import PERSON, UNKNOWN, is_binary
 from gitcp.text.pairing import count_same_ends, find_changed_lines, list_keys, pair_lines
-from gitcp.text.shapes import PERSON, UNKNOWN, is_binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

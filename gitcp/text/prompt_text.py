@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _LONGEST = max(map(len, (*_WRITTEN, _PLAN)))
 def clean_prompt(prompt: str) -> str:
     """The prompt without the blocks that its client inserted.  A lone surrogate, which JSON allows,
     becomes "?": the result is UTF-8."""
-    prompt = shapes.replace_surrogates(prompt)
+    prompt = ids.replace_surrogates(prompt)
     head, _, tail = prompt.partition(_REFERENCED)
     if _REFERENCED_END in tail:
         prompt = head + tail.rpartition(_REFERENCED_END)[2]
@@ -217,7 +217,7 @@ def make_todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_
 
 def join_words(text: str) -> str:
     """A text on one line, with one space between words, without what a terminal would obey."""
-    text = shapes.replace_surrogates(text)
+    text = ids.replace_surrogates(text)
     return " ".join((text if text.isprintable() else _drop_controls(text)).split())
 
 

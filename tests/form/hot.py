@@ -9,17 +9,19 @@ HOT = set(
     gitcp.checkpoints.transcripts gitcp.checkpoints.writing gitcp.cmd.stages gitcp.entry
     gitcp.errors gitcp.events gitcp.events.commits gitcp.events.tool_call gitcp.events.turn_end
     gitcp.events.turn_start gitcp.events.turns gitcp.git gitcp.git.commit_message
-    gitcp.git.config_table gitcp.git.files gitcp.git.gitdir gitcp.git.gitdir.packs
-    gitcp.git.objects gitcp.git.records gitcp.git.refs gitcp.git.repo gitcp.guard
-    gitcp.guard.guard_rules gitcp.guard.tool_calls gitcp.hook gitcp.lines.commit_lines
-    gitcp.lines.edit_lines gitcp.link gitcp.link.commit gitcp.link.commit_sessions
-    gitcp.link.condense gitcp.memory gitcp.record gitcp.record.journal gitcp.record.journal.credit
-    gitcp.record.journal.edits gitcp.record.looks gitcp.record.looks.calls
-    gitcp.record.looks.credit_cases gitcp.record.looks.windows gitcp.record.match
-    gitcp.record.match.linking gitcp.record.match.sources gitcp.record.session
-    gitcp.record.session.stream_rules gitcp.record.snapshot gitcp.record.snapshot.scan
-    gitcp.record.stream gitcp.record.stream.tasks gitcp.record.stream.verdict
-    gitcp.record.stream.writing gitcp.record.turn gitcp.record.turn.writing gitcp.record.unheard
-    gitcp.setup.guard_files gitcp.text.console gitcp.text.json gitcp.text.line_replay
-    gitcp.text.pairing gitcp.text.patterns gitcp.text.prompt_text gitcp.text.shapes""".split()
+    gitcp.git.config_table gitcp.git.files gitcp.git.gitdir gitcp.git.gitdir.pack_format
+    gitcp.git.gitdir.packs gitcp.git.objects gitcp.git.records gitcp.git.refs gitcp.git.repo
+    gitcp.git.status gitcp.guard gitcp.guard.guard_rules gitcp.guard.tool_calls gitcp.hook
+    gitcp.lines.commit_lines gitcp.lines.edit_lines gitcp.link gitcp.link.commit
+    gitcp.link.commit_sessions gitcp.link.condense gitcp.memory gitcp.record
+    gitcp.record.journal gitcp.record.journal.credit gitcp.record.journal.edits
+    gitcp.record.looks gitcp.record.looks.calls gitcp.record.looks.credit_cases
+    gitcp.record.looks.windows gitcp.record.match gitcp.record.match.linking
+    gitcp.record.match.sources gitcp.record.session gitcp.record.session.phases
+    gitcp.record.session.stream_choice gitcp.record.snapshot gitcp.record.snapshot.limits
+    gitcp.record.snapshot.scan gitcp.record.stream gitcp.record.stream.tasks
+    gitcp.record.stream.verdict gitcp.record.stream.writing gitcp.record.turn
+    gitcp.record.turn.writing gitcp.record.unheard gitcp.setup.guard_files gitcp.text.console
+    gitcp.text.ids gitcp.text.json gitcp.text.line_replay gitcp.text.pairing gitcp.text.patterns
+    gitcp.text.prompt_text gitcp.text.shapes""".split()
 )

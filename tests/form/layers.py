@@ -30,27 +30,30 @@ LEVELS = {part: level for level, parts in enumerate(LAYERS) for part in parts.sp
 USERS_OF_EXTRAS = {"extras", "library", "events", "cmd"}
 # Modules of decisions: no git, clock, environment or file.
 PURE = set(
-    """gitcp.agents.transcripts gitcp.agents.transcripts.agent_words gitcp.agents.transcripts.blocks
-    gitcp.agents.transcripts.shell_words gitcp.agents.transcripts.transcript_facts
-    gitcp.checkpoints.format gitcp.checkpoints.format.exports gitcp.checkpoints.format.keys
+    """gitcp.agents.transcripts gitcp.agents.transcripts.agent_words
+    gitcp.agents.transcripts.blocks gitcp.agents.transcripts.shell_words
+    gitcp.agents.transcripts.transcript_facts gitcp.checkpoints.format
+    gitcp.checkpoints.format.exports gitcp.checkpoints.format.keys
     gitcp.checkpoints.format.line_authors gitcp.checkpoints.format.merge_rules
-    gitcp.checkpoints.format.orphan_rules gitcp.checkpoints.format.schema gitcp.checkpoints.links
-    gitcp.checkpoints.redact gitcp.checkpoints.redact.images gitcp.checkpoints.redact.json_values
-    gitcp.checkpoints.redact.options gitcp.checkpoints.redact.personal gitcp.extras.bisect.rules
-    gitcp.extras.facts.tables gitcp.extras.imports.rules gitcp.extras.page.page_parts
-    gitcp.extras.search.rules gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message
-    gitcp.git.config_table gitcp.git.objects.patches gitcp.git.places gitcp.git.private_files
-    gitcp.guard.guard_rules gitcp.lines.blame_format gitcp.lines.committed.line_moves
-    gitcp.lines.sums gitcp.lines.tally gitcp.record.journal.credit gitcp.record.journal.cuts
-    gitcp.record.looks.credit_cases gitcp.record.match.holding gitcp.record.match.linking
-    gitcp.record.session.stream_rules gitcp.setup.care.findings gitcp.setup.ci_jobs
-    gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.plan
+    gitcp.checkpoints.format.orphan_rules gitcp.checkpoints.format.schema
+    gitcp.checkpoints.links gitcp.checkpoints.redact gitcp.checkpoints.redact.images
+    gitcp.checkpoints.redact.json_values gitcp.checkpoints.redact.options
+    gitcp.checkpoints.redact.personal gitcp.extras.bisect.rules gitcp.extras.facts.tables
+    gitcp.extras.imports.rules gitcp.extras.page.page_parts gitcp.extras.search.rules
+    gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message gitcp.git.config_table
+    gitcp.git.gitdir.pack_format gitcp.git.objects.patches gitcp.git.places
+    gitcp.git.private_files gitcp.git.status gitcp.guard.guard_rules gitcp.lines.blame_format
+    gitcp.lines.committed.line_moves gitcp.lines.sums gitcp.lines.tally
+    gitcp.record.journal.credit gitcp.record.journal.cuts gitcp.record.looks.credit_cases
+    gitcp.record.match.holding gitcp.record.match.linking gitcp.record.session.phases
+    gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
+    gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.plan
     gitcp.steps.commits.parts gitcp.steps.handover_text gitcp.terminal.answers
     gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual gitcp.terminal.status
     gitcp.text.carry.forms gitcp.text.carry.gaps gitcp.text.carry.imports gitcp.text.carry.moves
-    gitcp.text.carry.origins gitcp.text.carry.text gitcp.text.carry.tokens gitcp.text.json
-    gitcp.text.line_replay gitcp.text.pairing gitcp.text.prompt_text gitcp.text.record_types
-    gitcp.text.shapes gitcp.text.spans""".split()
+    gitcp.text.carry.origins gitcp.text.carry.text gitcp.text.carry.tokens gitcp.text.ids
+    gitcp.text.json gitcp.text.line_replay gitcp.text.pairing gitcp.text.prompt_text
+    gitcp.text.record_types gitcp.text.shapes gitcp.text.spans""".split()
 )
 
 

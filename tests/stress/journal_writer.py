@@ -12,7 +12,7 @@ if __name__ == "__main__":
     from gitcp.git.repo import Repo
     from gitcp.record.journal import Journal
     from gitcp.record.journal.credit import build_edit
-    from gitcp.text.shapes import PERSON
+    from gitcp.text.ids import PERSON
 
     repo = Repo.find_here()
     with Journal(repo) as held:

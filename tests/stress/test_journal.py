@@ -12,7 +12,7 @@ import pytest
 from gitcp.git.files import exclusive
 from gitcp.git.repo import Repo
 from gitcp.record.journal import LARGEST, credit
-from gitcp.text import shapes
+from gitcp.text import ids
 from tests.support.harness import World
 from tests.support.paths import TOP
 
@@ -29,7 +29,7 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
 ) -> None:
     monkeypatch.setenv("FAULTS", str(tmp_path / "calls"))
     path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
-    old = credit.build_edit("before", None, None, shapes.PERSON, "between", 0)
+    old = credit.build_edit("before", None, None, ids.PERSON, "between", 0)
     looks: list[JournalLine] = [{"look": at, "base": head} for at in range(1, 1200)]
     before = b"".join(map(credit.dump_line, [{**old, "base": head}, *looks]))
     assert len(before) > LARGEST

@@ -7,7 +7,7 @@ import os
 
 from gitcp import agents
 from gitcp.agents import resolve_path
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ClaudeCode(agents.Client):
         response = fields.get("tool_response")
         if isinstance(response, dict):
             if tool["kind"] == "task" and response.get("agentId"):
-                tool["agent_id"] = shapes.check_component(response["agentId"], "agentId")
+                tool["agent_id"] = ids.check_component(response["agentId"], "agentId")
             if response.get("backgroundTaskId"):  # also if the person sent it there
                 tool["background"] = True
                 tool["background_id"] = agents.get_text(response, "backgroundTaskId")
@@ -151,7 +151,7 @@ class ClaudeCode(agents.Client):
 
     def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str:
         """The path of a subagent's transcript, which need not exist, from that of its session's."""
-        name = f"agent-{shapes.check_component(agent_id, 'agent_id')}.jsonl"
+        name = f"agent-{ids.check_component(agent_id, 'agent_id')}.jsonl"
         path = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
         old_path = os.path.join(os.path.dirname(transcript_path), name)  # of older clients
         return old_path if not os.path.exists(path) and os.path.exists(old_path) else path

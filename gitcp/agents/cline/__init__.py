@@ -10,7 +10,7 @@ import os
 
 from gitcp import agents
 from gitcp.agents.transcripts import load_entry
-from gitcp.text import shapes
+from gitcp.text import ids
 from gitcp.text.json import list_objects
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ class Cline(agents.Client):
         if event is None or (parent is not None and event in ("turn-start", "turn-end")):
             return "", fields
         context = agents.get_object(fields, "sessionContext")
-        session_id = shapes.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
+        session_id = ids.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
         path = os.path.join(os.path.expanduser("~"), self.TRANSCRIPTS, session_id, session_id)
         adapted = {
             "session_id": session_id,

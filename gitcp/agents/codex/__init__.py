@@ -7,7 +7,7 @@ import os
 from gitcp import agents
 from gitcp.agents import resolve_path
 from gitcp.agents.transcripts import agent_words, load_entry
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Codex(agents.Client):
             tool["description"] = agents.get_words(arguments, "message")
             agent = (load_entry(response) or {}).get("agent_id")
             if agent is not None:
-                tool["agent_id"] = shapes.check_component(agent, "agent_id")
+                tool["agent_id"] = ids.check_component(agent, "agent_id")
         return tool
 
     def name_transcript(self, session_id: str, time: str) -> str:

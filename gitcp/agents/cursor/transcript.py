@@ -7,7 +7,7 @@ ids.
 from __future__ import annotations
 
 from gitcp.agents.transcripts import transcript_facts
-from gitcp.text import shapes
+from gitcp.text import ids
 from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
                 if isinstance(arguments, str):
                     arguments = {"patch": arguments}
                 name = str(block.get("id") or block).encode(errors="replace")
-                key = shapes.start_sha256(name).hexdigest()[:16]
+                key = ids.start_sha256(name).hexdigest()[:16]
                 yield "call", key, str(block.get("name")), ensure_object(arguments)
             elif isinstance(block.get("text"), str):
                 yield "reply", block["text"]

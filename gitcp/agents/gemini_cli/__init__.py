@@ -10,7 +10,7 @@ import os
 from gitcp import agents
 from gitcp.agents import list_files
 from gitcp.errors import InputError
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class GeminiCli(agents.Client):
         use a hash of cwd."""
         digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
         try:
-            name = shapes.check_component(_read_projects(home)[cwd], "projects")
+            name = ids.check_component(_read_projects(home)[cwd], "projects")
         except (KeyError, InputError):
             is_hashed = os.path.isdir(os.path.join(home, self.TRANSCRIPTS, digest))
             name = "" if is_hashed else os.path.basename(cwd)

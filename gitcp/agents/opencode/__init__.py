@@ -12,7 +12,7 @@ import os
 from gitcp import agents
 from gitcp.agents import resolve_path
 from gitcp.agents.opencode import messages
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Opencode(agents.Client):
         agents.add_output(tool, result.get("output"))
         child = agents.get_object(result, "metadata").get("sessionId")
         if tool["kind"] == "task" and child is not None:
-            tool["agent_id"] = shapes.check_component(child, "sessionId")
+            tool["agent_id"] = ids.check_component(child, "sessionId")
         return tool
 
     def locate_sessions(self, home: str, cwd: str) -> str:
@@ -114,7 +114,7 @@ class Opencode(agents.Client):
             path = self.locate_subagent_transcript(os.path.join(folder, "x"), agent)
             if messages.append_messages(database, agent, path):
                 record["agent_transcript_path"] = path
-        path = os.path.join(folder, shapes.check_session_id(record["session_id"]) + ".jsonl")
+        path = os.path.join(folder, ids.check_session_id(record["session_id"]) + ".jsonl")
         done = record["event"] in ("turn-end", "session-end")
         copied = messages.append_messages(database, record["session_id"], path, done)
         if copied or os.path.exists(path):
@@ -128,13 +128,13 @@ class Opencode(agents.Client):
     def fetch(self, conversation: str, folder: str) -> str:
         """Copy a session of list_conversations() into a folder; return the file."""
         database, _, key = conversation.rpartition("#")
-        path = os.path.join(folder, shapes.check_session_id(key) + ".jsonl")
+        path = os.path.join(folder, ids.check_session_id(key) + ".jsonl")
         messages.append_messages(database, key, path)
         return path
 
     def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str:
         """The path of a subagent's transcript by its session's, whether it exists or not."""
-        name = shapes.check_component(agent_id, "agent_id") + ".jsonl"
+        name = ids.check_component(agent_id, "agent_id") + ".jsonl"
         return os.path.join(os.path.dirname(transcript_path), name)
 
 

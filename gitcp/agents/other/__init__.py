@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from gitcp import agents
 from gitcp.errors import InputError
-from gitcp.text import prompt_text, shapes
+from gitcp.text import ids, prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
         "type": "event",
         "event": name,
         "agent": check_name(fields.get("agent")),
-        "session_id": shapes.check_session_id(fields.get("session_id")),
+        "session_id": ids.check_session_id(fields.get("session_id")),
         "cwd": agents.get_directory({"cwd": fields.get("cwd") or cwd}),
         "notification": fields.get("notification") is True,
     }
     texts = {key: agents.get_words(fields, key) for key in _TEXTS}
     record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
     if fields.get("agent_id") is not None:
-        record["agent_id"] = shapes.check_component(fields["agent_id"], "agent_id")
+        record["agent_id"] = ids.check_component(fields["agent_id"], "agent_id")
     if name == "turn-start":
         record["prompt"] = prompt_text.clean_prompt(agents.get_words(fields, "prompt"))
     if fields.get("tool") is not None:

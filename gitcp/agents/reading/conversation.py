@@ -11,7 +11,8 @@ from gitcp.agents import INPUT_ID, is_call
 from gitcp.agents.reading.items import list_items, open_transcript
 from gitcp.agents.transcripts import agent_words, load_entry
 from gitcp.agents.transcripts.transcript_facts import parse_time
-from gitcp.text import prompt_text, shapes
+from gitcp.text import ids as ids_
+from gitcp.text import prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _find_detail(arguments: object) -> str:
         if isinstance(value, list):  # ["bash", "-lc", command], or several words
             value = " ".join(map(str, value[2:] if value[1:2] in (["-c"], ["-lc"]) else value))
         detail = str(value)
-    return shapes.replace_surrogates(" ".join(detail.split()))
+    return ids_.replace_surrogates(" ".join(detail.split()))
 
 
 def describe_calls(data: bytes, ids: Collection[str]) -> dict[str, str]:

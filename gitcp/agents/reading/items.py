@@ -15,7 +15,7 @@ from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.other import transcript as other_transcript
 from gitcp.agents.transcripts import blocks
-from gitcp.text import prompt_text, shapes
+from gitcp.text import ids, prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def list_entry_items(
 def _clean_text(kind: str, text: str) -> str:
     if kind == "prompt":
         return prompt_text.extract_typed(text)
-    return shapes.replace_surrogates(text).strip()
+    return ids.replace_surrogates(text).strip()
 
 
 def recognise_client(entry: dict[str, Any]) -> Client | None:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from gitcp.text import line_replay
 from gitcp.text.carry.origins import carry
 from gitcp.text.carry.text import Text
+from gitcp.text.ids import EMPTY, remove_space
 from gitcp.text.pairing import count_equal_lines
-from gitcp.text.shapes import EMPTY, remove_space
 from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.text.shapes import BRANCHES, NOTES
+from gitcp.text.ids import BRANCHES, NOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from gitcp.agents import transcripts
 from gitcp.checkpoints import format
 from gitcp.checkpoints.format import keys
 from gitcp.errors import InputError
-from gitcp.text import json, prompt_text, shapes
+from gitcp.text import ids, json, prompt_text
 from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -250,7 +250,7 @@ def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints
     if isinstance(metadata.get("created_at"), str) and not _is_time(metadata["created_at"]):
         complaints.append(("'created_at' is not a time", False))
     turn = metadata.get("turn_id", "")
-    if isinstance(turn, str) and turn and not shapes.is_hex_id(turn):
+    if isinstance(turn, str) and turn and not ids.is_hex_id(turn):
         complaints.append(("'turn_id' is not 12 hex digits", False))
     complaints += [
         (f"'{key}' is now '{present}'", True) for key, present in _FORMER.items() if key in metadata

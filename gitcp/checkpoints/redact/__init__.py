@@ -19,8 +19,8 @@ import os
 from itertools import accumulate, chain, pairwise
 
 from gitcp.text import json, patterns
+from gitcp.text.ids import start_sha256
 from gitcp.text.patterns import load_pattern
-from gitcp.text.shapes import start_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 
 from gitcp.checkpoints.redact.options import compile_option
 from gitcp.text import json
+from gitcp.text.ids import start_sha256
 from gitcp.text.patterns import load_pattern
-from gitcp.text.shapes import start_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

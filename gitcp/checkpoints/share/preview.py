@@ -10,7 +10,7 @@ from gitcp.checkpoints.redact import REDACTED
 from gitcp.checkpoints.share import remote, sync
 from gitcp.git import refs
 from gitcp.git.objects.object_lists import list_files
-from gitcp.text.shapes import is_checkpoint_id, parse_checkpoint_ref
+from gitcp.text.ids import is_checkpoint_id, parse_checkpoint_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from gitcp.git.objects.object_lists import list_files
 from gitcp.git.objects.reading import split_windows, spread_batches
 from gitcp.git.records import decode_lines, encode_lines
 from gitcp.text import patterns, shapes
-from gitcp.text.shapes import (
+from gitcp.text.ids import (
     BRANCHES,
     CHECKPOINTS,
     V1,

@@ -22,7 +22,7 @@ from gitcp.git.files import exclusive
 from gitcp.git.objects import edit_tree, read_commit, write_commit
 from gitcp.git.objects.object_lists import list_files
 from gitcp.text import console
-from gitcp.text.shapes import ABANDONED
+from gitcp.text.ids import ABANDONED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

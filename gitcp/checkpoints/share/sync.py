@@ -31,7 +31,7 @@ from gitcp.git.objects.object_lists import is_ancestor, list_commits
 from gitcp.git.places import build_file_name, clean_url
 from gitcp.git.records import decode_lines, encode_lines
 from gitcp.text import console, shapes
-from gitcp.text.shapes import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
+from gitcp.text.ids import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

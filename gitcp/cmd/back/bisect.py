@@ -24,7 +24,7 @@ from gitcp.steps.back import points, restore, steps
 from gitcp.steps.back.restore import Present, read_present
 from gitcp.steps.commits import scratch
 from gitcp.terminal import cli
-from gitcp.text import console, shapes, spans, term
+from gitcp.text import console, ids, spans, term
 from gitcp.text.console import parse_positive
 from gitcp.text.short_ids import shorten_id
 
@@ -73,8 +73,8 @@ OPTIONS: Rows = (
 _TAIL = 10  # lines of the command's output, and names of a list, that are shown
 _MOST_TOLD = 3000  # characters of a diff that an agent is told
 _AUTHORS = {
-    shapes.PERSON: "an edit by hand",
-    shapes.UNKNOWN: "a change by nobody known",
+    ids.PERSON: "an edit by hand",
+    ids.UNKNOWN: "a change by nobody known",
     rules.STEP: "a step of gitcp",
     rules.UNSEEN: "a change that no hook saw",
 }
@@ -295,7 +295,7 @@ class Search:
     def _list_commands(self, low: int, changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
         """Yield (what it does, a command) for the changes."""
         first = changes[0]["who"]
-        before = self._history.changes[low - 1][-1]["who"] if low else shapes.UNKNOWN
+        before = self._history.changes[low - 1][-1]["who"] if low else ids.UNKNOWN
         point = _get_id(first) or (f"{_get_id(before)}{points.AFTER}" if _get_id(before) else "")
         if point:
             yield "\nto go back before it", f"gitcp rewind --to {shlex.quote(point)}"

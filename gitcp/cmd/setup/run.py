@@ -18,7 +18,7 @@ from gitcp.git.repo import Repo
 from gitcp.setup.care import installation
 from gitcp.terminal import cli
 from gitcp.terminal.status import explain_beginning
-from gitcp.text import console, shapes, term
+from gitcp.text import console, ids, term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _read_prompt(agent: str, words: Sequence[str]) -> str:
 
 def _build_common(args: Namespace, program: str) -> dict[str, str]:
     """The fields of all events of the run."""
-    session = _make_id(program) if args.session is None else shapes.check_session_id(args.session)
+    session = _make_id(program) if args.session is None else ids.check_session_id(args.session)
     name = os.path.basename(program) or program if args.agent is None else args.agent
     agent = other.check_name(name)
     return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}

@@ -10,7 +10,7 @@ from gitcp.errors import OK
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.terminal import cli
-from gitcp.text import shapes, term
+from gitcp.text import ids, term
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _format_line(remote: Record, local: str | None) -> str:
     """The line of a remote's ref: its name or checkpoint id, and whether it is here."""
-    name = shapes.parse_checkpoint_ref(remote["ref"]) or remote["ref"].removeprefix("refs/heads/")
+    name = ids.parse_checkpoint_ref(remote["ref"]) or remote["ref"].removeprefix("refs/heads/")
     if local == remote["oid"]:
         return f"{name}  here"
     return f"{name}  {'differs from the remote' if local else 'only at the remote'}"

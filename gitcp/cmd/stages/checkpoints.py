@@ -20,7 +20,8 @@ from gitcp.git.objects import Objects, need_commit
 from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.terminal import cli
-from gitcp.text import console, shapes, spans
+from gitcp.text import console, spans
+from gitcp.text import ids as ids_
 from gitcp.text.console import parse_number
 from gitcp.text.short_ids import is_named
 
@@ -141,13 +142,13 @@ def write_committed(records: Records, args: Namespace) -> Iterator[Record]:
     with Objects(repo):
         items = []
         for record in sessions:
-            cid = shapes.check_checkpoint_id(record.get("checkpoint_id", new_id))
+            cid = ids_.check_checkpoint_id(record.get("checkpoint_id", new_id))
             items.append((cid, _build_data(repo, record, cid)))
         tips = writing.write_sessions(repo, items, subject=title)
     stored = dict.fromkeys(checkpoint_id for checkpoint_id, _ in items)
-    on_branch = [cid for cid in stored if shapes.build_checkpoint_ref(cid) not in tips]
+    on_branch = [cid for cid in stored if ids_.build_checkpoint_ref(cid) not in tips]
     for ref, oid in tips.items():
-        own = shapes.parse_checkpoint_ref(ref)
+        own = ids_.parse_checkpoint_ref(ref)
         checkpoint_ids = [own] if own else on_branch
         yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": checkpoint_ids}
 
@@ -214,12 +215,12 @@ def find_commits(records: Records, args: Namespace) -> Iterator[Record]:
     with Objects(repo):
         # A full id is not resolved: commits are found even if its checkpoint is gone.
         wanted = [
-            name if shapes.is_checkpoint_id(name) else listing.resolve_id(repo, name)
+            name if ids_.is_checkpoint_id(name) else listing.resolve_id(repo, name)
             for name in args.id
         ]
         for record in () if args.id else records:
             if record.get("type") == "checkpoint" and "checkpoint_id" in record:
-                if not shapes.is_checkpoint_id(record["checkpoint_id"]):
+                if not ids_.is_checkpoint_id(record["checkpoint_id"]):
                     raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
                 wanted.append(record["checkpoint_id"])
         for checkpoint_id, oids in listing.find_carriers(repo, wanted).items():

@@ -17,7 +17,7 @@ from gitcp.record import session
 from gitcp.record.stream import METADATA, build_ref, stream_list
 from gitcp.record.turn import sessions as turn_sessions
 from gitcp.steps.commits import open_work
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
 def _find_live(repo: Repo, args: Namespace) -> str:
     base = need_commit(repo.objects, args.base)["oid"]
     worktree = repo.worktree_id if args.worktree is None else args.worktree
-    return build_ref(repo, base, worktree=shapes.hash_worktree(worktree))
+    return build_ref(repo, base, worktree=ids.hash_worktree(worktree))
 
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:

@@ -8,7 +8,7 @@ from gitcp.git import encode_name, objects, refs
 from gitcp.git.objects import Objects, patches
 from gitcp.git.repo import Repo
 from gitcp.record.snapshot import scan as snapshot_scan
-from gitcp.text.shapes import COMMIT, GONE, check_path
+from gitcp.text.ids import COMMIT, GONE, check_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from gitcp.lines.committed.evidence import Evidence
 from gitcp.lines.prices import list_price
 from gitcp.setup import adapters
 from gitcp.terminal import extras
-from gitcp.text.shapes import NOTES, V1
+from gitcp.text.ids import NOTES, V1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from gitcp.record.unheard.conversations import (
     list_roots,
     make_relative,
 )
-from gitcp.text import json, line_replay, shapes
+from gitcp.text import ids, json, line_replay
+from gitcp.text.ids import UNKNOWN
 from gitcp.text.line_replay import Replay, Version
-from gitcp.text.shapes import UNKNOWN
 from gitcp.text.short_ids import is_named
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def find_session(
     session_ids = sorted({conversation.session for conversation in conversations})
     if not session_ids:
         raise Error(f"no conversation of this repository: '{name}'")
-    shapes.pick_match("session", name, session_ids)
+    ids.pick_match("session", name, session_ids)
     return sorted(conversations, key=lambda item: item.agent), roots
 
 
@@ -161,7 +161,7 @@ class Session:
     def make_turn_id(self, number: int) -> str:
         """The id of a turn, the same wherever it is imported."""
         name = f"{self.session_id} {number}".encode()
-        return str(shapes.start_sha256(name).hexdigest()[:12])
+        return str(ids.start_sha256(name).hexdigest()[:12])
 
     def get_turn_number(self, at: int) -> int:
         """The number of the turn at a time in ns."""

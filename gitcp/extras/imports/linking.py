@@ -33,7 +33,8 @@ from gitcp.record.unheard import unrecorded
 from gitcp.record.unheard.conversations import find_conversation, find_conversations, list_roots
 from gitcp.setup.clients import json_text
 from gitcp.steps import undo
-from gitcp.text import line_replay, shapes, term
+from gitcp.text import ids as ids_
+from gitcp.text import line_replay, term
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
@@ -379,7 +380,7 @@ def _make_bare_part(session: str) -> Part:
 def make_import_id(name: str) -> str:
     """The id of an import's checkpoint for a commit, or for a session without one: the same in
     every clone."""
-    return str(shapes.start_sha256(f"gitcp import {name}".encode()).hexdigest()[:12])
+    return str(ids_.start_sha256(f"gitcp import {name}".encode()).hexdigest()[:12])
 
 
 # Carries out an import: checkpoints first, then all notes at once, then the step that undoes it.

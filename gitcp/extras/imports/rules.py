@@ -8,8 +8,8 @@ whole content still gets a step, but its lines are not proven: a person's may be
 from __future__ import annotations
 
 from gitcp.agents.transcripts import agent_words
-from gitcp.text import line_replay, pairing, shapes
-from gitcp.text.shapes import PERSON, UNKNOWN
+from gitcp.text import ids, line_replay, pairing
+from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def prove_holding(
 ) -> PathCredit:
     """A path's credit with only the proven lines.  last_lines: its lines after the last call.
     single: the call that made the whole change, if one did."""
-    standing = set(map(shapes.remove_space, last_lines))
+    standing = set(map(ids.remove_space, last_lines))
     added: list[tuple[int, Writer]] = []
     for writer, numbers in _group_runs(credit["added"]):
         lines = [new_lines[number - 1] for number in numbers]
@@ -149,7 +149,7 @@ def _group_runs(added: Sequence[tuple[int, Writer]]) -> list[tuple[Writer, list[
 def _has_evidence(lines: Sequence[bytes], standing: Collection[bytes]) -> bool:
     """Whether the lines of a run are a call's.  A single line that was removed since the call and
     came back may be anybody's; two are the call's."""
-    least = 1 if all(shapes.remove_space(line) in standing for line in lines) else 2
+    least = 1 if all(ids.remove_space(line) in standing for line in lines) else 2
     return len(line_replay.select_significant(set(lines))) >= least
 
 

@@ -12,7 +12,7 @@ from gitcp.git import decode_name, encode_name
 from gitcp.git.objects.object_lists import read_names
 from gitcp.lines import absent, blame_format
 from gitcp.lines.committed import history
-from gitcp.text.shapes import is_binary
+from gitcp.text.ids import is_binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from gitcp.record.session import is_gone
 from gitcp.record.turn import sessions
 from gitcp.setup import adapters
 from gitcp.steps.commits import open_work
-from gitcp.text import shapes
+from gitcp.text import ids
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
@@ -527,7 +527,7 @@ class _Signature(NamedTuple):
 
 def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> _Signature:
     """The signature of the store's last commit that changed a checkpoint."""
-    own = shapes.parse_checkpoint_ref(ref)
+    own = ids.parse_checkpoint_ref(ref)
     paths = () if own else ("--", f"{checkpoint_id[:2]}/{checkpoint_id[2:]}")
     line = decode_name(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
     fields = [*line.split("\0"), "", "", ""]

@@ -25,7 +25,7 @@ from gitcp.git.records import encode_lines
 from gitcp.record import stream
 from gitcp.record.session import client_transcript, others
 from gitcp.text import console, json, prompt_text
-from gitcp.text.shapes import ABANDONED, EDITS, parse_checkpoint_ref
+from gitcp.text.ids import ABANDONED, EDITS, parse_checkpoint_ref
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False

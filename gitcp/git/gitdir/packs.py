@@ -21,8 +21,7 @@ from gitcp import git
 from gitcp.errors import Error, GitError
 from gitcp.git import files
 from gitcp.git.files import exclusive, locate_scratch
-from gitcp.git.gitdir import Unsure
-from gitcp.text import shapes
+from gitcp.git.gitdir import Unsure, pack_format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +55,9 @@ class Packs:
     def __init__(self, repo: Location) -> None:
         self.folder, self._repo = locate_folder(repo), repo
         self._hasher = files.find_hasher(repo.algo)
-        self._entries: dict[str, shapes.PackEntry] = {}
+        self._entries: dict[str, pack_format.PackEntry] = {}
         self._parts: list[bytes] = []
-        self._size, self._written = shapes.START, shapes.START
+        self._size, self._written = pack_format.START, pack_format.START
         self._path, self._fd = "", -1
         self._indexes: dict[str, AnyIndex] | None = None
         self._foreign: list[Index] | None = None
@@ -88,8 +87,8 @@ class Packs:
             return
         self._flush_full()
         head, packed = (
-            shapes.build_object_head(kind, len(data)),
-            shapes.pack_content(data),
+            pack_format.build_object_head(kind, len(data)),
+            pack_format.pack_content(data),
         )
         self._parts += (head, packed)
         end = self._size + len(head) + len(packed)
@@ -104,7 +103,7 @@ class Packs:
         self._flush_full()
         fd = self._write_parts()
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
-        packed = shapes.build_object_head("blob", size)
+        packed = pack_format.build_object_head("blob", size)
         end, crc, left = self._size, 0, size
         try:
             while left and (data := f.read(min(left, _PIECE))):
@@ -172,7 +171,7 @@ class Packs:
     def _place_own(self) -> None:
         fd, path = self._write_parts(), self._path
         trailer = self._finish_file(fd)
-        index = shapes.build_index(self._entries, trailer, self._hasher)
+        index = pack_format.build_index(self._entries, trailer, self._hasher)
         write_file(f"{path}.idx", index, durable=True)
         self._place_pack(trailer.hex(), path, index)
 
@@ -192,7 +191,7 @@ class Packs:
         """Remove the pack that is being made, and begin another."""
         fd, self._fd, self._entries = self._fd, -1, {}
         self._parts.clear()
-        self._size = self._written = shapes.START
+        self._size = self._written = pack_format.START
         if self._writer:
             self._writer.end_git()
         if fd >= 0:
@@ -243,7 +242,7 @@ class Packs:
         if packed := _read_object(self._read_indexes().values(), oid):
             return packed
         loose = os.path.join(os.path.dirname(self.folder), oid[:2], oid[2:])
-        data = shapes.unpack_deflated(files.peek(loose, most=shapes.SMALL)) or b""
+        data = pack_format.unpack_deflated(files.peek(loose, most=pack_format.SMALL)) or b""
         head, _, content = data.partition(b"\0")
         kind, _, size = head.decode("ascii", "replace").partition(" ")
         if size == str(len(content)):
@@ -323,10 +322,10 @@ class Packs:
     def _finish_file(self, fd: int) -> bytes:
         """Write the head of the pack, and its trailer, the hash of its content, and sync the file;
         return the trailer."""
-        head = shapes.build_head(len(self._entries))
+        head = pack_format.build_head(len(self._entries))
         files.write_at(fd, head, 0)
         os.ftruncate(fd, self._size)  # without the rest of a file that shrank while it was read
-        digest, offset = self._hasher(head), shapes.START
+        digest, offset = self._hasher(head), pack_format.START
         while data := os.pread(fd, _PIECE, offset):
             digest.update(data)
             offset += len(data)
@@ -528,8 +527,8 @@ class Index:
         self._path, self._data, self._digits = path, data, len(repo.empty_tree)
         if not data:
             self._fd = os.open(f"{path}.idx", os.O_RDONLY | os.O_CLOEXEC)
-        self._head = self._read(shapes.HEAD, 0)
-        if not data and not shapes.is_index(self._head, os.fstat(self._fd).st_size):
+        self._head = self._read(pack_format.HEAD, 0)
+        if not data and not pack_format.is_index(self._head, os.fstat(self._fd).st_size):
             raise OSError(errno.EINVAL, "not an index", f"{path}.idx")
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
@@ -555,8 +554,8 @@ class Index:
 
     def list_oids(self) -> list[str]:
         """The objects that the pack has."""
-        size = shapes.count_objects(self._head) * self._digits
-        names = self._read(size // 2, shapes.HEAD).hex()
+        size = pack_format.count_objects(self._head) * self._digits
+        names = self._read(size // 2, pack_format.HEAD).hex()
         return [names[n : n + self._digits] for n in range(0, size, self._digits)]
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
@@ -567,13 +566,13 @@ class Index:
             if offset >= 0 and self._pack < 0:
                 self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
             while offset >= 0 and len(deltas) < _DEEPEST:
-                data = os.pread(self._pack, shapes.SMALL, offset)
-                if (packed := shapes.parse_object(data, len(oid) // 2)) is None:
+                data = os.pread(self._pack, pack_format.SMALL, offset)
+                if (packed := pack_format.parse_object(data, len(oid) // 2)) is None:
                     break
                 kind, base, content = packed
                 if kind:
                     for delta in reversed(deltas):
-                        content = shapes.apply_delta(content, delta)
+                        content = pack_format.apply_delta(content, delta)
                     return kind, content
                 deltas.append(content)
                 offset = self._find_offset(base) if isinstance(base, str) else offset - base
@@ -586,16 +585,16 @@ class Index:
         number = self._find_number(oid)
         if number < 0:
             return -1
-        place = shapes.locate_offset(self._head, len(oid) // 2, number)
+        place = pack_format.locate_offset(self._head, len(oid) // 2, number)
         return int.from_bytes(self._read(4, place), "big")
 
     def _find_number(self, oid: str) -> int:
         """The number of an object in the order of oids; -1 if the pack does not have it."""
-        start, end = shapes.find_bucket(self._head, oid)
+        start, end = pack_format.find_bucket(self._head, oid)
         if start == end:
             return -1
-        number = shapes.find_position(self._read(end - start, start), oid)
-        before = (start - shapes.HEAD) // (len(oid) // 2)
+        number = pack_format.find_position(self._read(end - start, start), oid)
+        before = (start - pack_format.HEAD) // (len(oid) // 2)
         return number if number < 0 else before + number
 
     def _read(self, size: int, offset: int) -> bytes:

@@ -635,10 +635,10 @@ def parse_change(raw: bytes) -> Staged:
 def read_tree_changes(objects: Objects, old: str | None, new: str) -> Changes:
     """The changes of a tree against another; old: None for no tree."""
 
-    from gitcp.text import shapes
+    from gitcp.text import ids
 
     return {
-        path: shapes.build_change(before, after)
+        path: ids.build_change(before, after)
         for path, before, after in compare_trees(objects, old, new)
         if not path.startswith(OURS)
     }

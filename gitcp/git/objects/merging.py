@@ -7,7 +7,7 @@ import os
 from gitcp.errors import GitError
 from gitcp.git import files
 from gitcp.git.files import locate_scratch
-from gitcp.text.shapes import EXECUTABLE, FILE
+from gitcp.text.ids import EXECUTABLE, FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.errors import Error
 from gitcp.git.objects.cat_file import find_promisor
-from gitcp.text.shapes import COMMIT
+from gitcp.text.ids import COMMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

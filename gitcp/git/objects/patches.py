@@ -7,7 +7,7 @@ from collections import deque
 from itertools import chain, islice
 
 from gitcp.errors import InputError
-from gitcp.text.shapes import COMMIT, EXECUTABLE, FILE, GONE, LINK, check_path
+from gitcp.text.ids import COMMIT, EXECUTABLE, FILE, GONE, LINK, check_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

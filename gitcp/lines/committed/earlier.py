@@ -17,7 +17,7 @@ from gitcp.git import decode_name, encode_name
 from gitcp.git.objects import compare_trees, find_tree
 from gitcp.lines.committed import line_moves
 from gitcp.lines.committed.line_moves import Text
-from gitcp.text import line_replay, pairing, shapes
+from gitcp.text import ids, line_replay, pairing
 from gitcp.text.carry import moves, origins
 from gitcp.text.carry import text as carry
 
@@ -689,7 +689,7 @@ class Earlier:
             if self._size > _KEPT:
                 self._forget_texts()
             data = self._repo.objects.read_blob(oid) if oid.strip("0") else None
-            fits = data is not None and len(data) <= LARGEST and not shapes.is_binary(data)
+            fits = data is not None and len(data) <= LARGEST and not ids.is_binary(data)
             self._texts[oid] = Text(data) if data is not None and fits else None
             self._size += len(data or b"")
         self._lacks |= self._texts[oid] is None and bool(oid.strip("0"))

@@ -19,7 +19,7 @@ from gitcp.git import AS_UTF8, build_fetch_env, decode_name, encode_name, refs
 from gitcp.git.objects import patches
 from gitcp.git.repo import Repo
 from gitcp.lines import absent, blame_format
-from gitcp.text.shapes import PERSON, UNKNOWN
+from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gitcp.text import line_replay, pairing, shapes
+from gitcp.text import ids, line_replay, pairing
 from gitcp.text.carry import text as carry
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ class Text:
     @cached_property
     def _flat(self) -> bytes:
         """The content without white space."""
-        return shapes.remove_space(self._data)
+        return ids.remove_space(self._data)
 
     @cached_property
     def keys(self) -> list[bytes]:

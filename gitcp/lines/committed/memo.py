@@ -12,7 +12,7 @@ from gitcp import VERSION, git
 from gitcp.errors import Error
 from gitcp.git.files import find_hasher, load_sealed, read_cache, seal_value, write_private
 from gitcp.record import locate_recording
-from gitcp.text.shapes import CHECKPOINTS
+from gitcp.text.ids import CHECKPOINTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

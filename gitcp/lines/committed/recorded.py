@@ -20,7 +20,7 @@ from gitcp.lines.committed.earlier import About
 from gitcp.lines.committed.memo import Memo
 from gitcp.record import locate_recording
 from gitcp.record.unheard import unrecorded
-from gitcp.text.shapes import CHECKPOINTS, COMMIT
+from gitcp.text.ids import CHECKPOINTS, COMMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

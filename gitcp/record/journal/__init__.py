@@ -29,8 +29,8 @@ from gitcp.git.objects import (
 )
 from gitcp.git.repo import Repo
 from gitcp.record.journal import credit
-from gitcp.text import json, shapes
-from gitcp.text.shapes import BRANCHES, HIDDEN, hash_worktree, parse_shadow
+from gitcp.text import ids, json, shapes
+from gitcp.text.ids import BRANCHES, HIDDEN, hash_worktree, parse_shadow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -589,7 +589,7 @@ def write_edits(
     lines = credit.list_lasting(journal.lines[start:])
     if not lines and not change:
         return None
-    ref = ref or shapes.EDITS + session_id
+    ref = ref or ids.EDITS + session_id
     tip = read_commit(repo.objects, ref)
     previous_change = (
         find_entry(repo.objects, tip["tree"], "change") if tip and not change else None

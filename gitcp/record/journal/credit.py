@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from gitcp.text import json, shapes
-from gitcp.text.shapes import (
-    UNKNOWN,
-    find_fault,
-    is_count,
-    is_entries,
-    is_entry,
-    is_object_name,
-    is_path,
-)
+from gitcp.text.ids import UNKNOWN
+from gitcp.text.shapes import find_fault, is_count, is_entries, is_entry, is_object_name, is_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from gitcp.record.journal import (
     read_journal,
     read_last_seen,
 )
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -397,7 +397,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         else:
             from gitcp.record.journal import held_lines
 
-            lines = held_lines.read_lines(repo, shapes.hash_worktree(worktree_id))
+            lines = held_lines.read_lines(repo, ids.hash_worktree(worktree_id))
         if known and _opens_nothing(known, stamp, lines):
             known.stamp, known.lines = stamp, lines
         else:

@@ -18,7 +18,7 @@ from gitcp.record.journal.edits import Work, collect_work, list_open_paths_in
 from gitcp.record.looks import credit_cases, windows
 from gitcp.record.match import holding
 from gitcp.record.snapshot import scan
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
     if os.path.isdir(git_dir):
         return collect_work(journal.read_journal(repo, git_dir), session_id)
     return collect_work(
-        held_lines.read_lines(repo, shapes.hash_worktree(worktree_id), session_id), session_id
+        held_lines.read_lines(repo, ids.hash_worktree(worktree_id), session_id), session_id
     )
 
 

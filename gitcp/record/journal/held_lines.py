@@ -9,7 +9,7 @@ from gitcp.git.objects import find_entry, read_commit
 from gitcp.git.objects.object_lists import list_commits
 from gitcp.record.journal import credit
 from gitcp.record.session import others
-from gitcp.text.shapes import EDITS
+from gitcp.text.ids import EDITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

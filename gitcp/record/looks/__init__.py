@@ -24,7 +24,7 @@ from gitcp.record.journal import (
     read_look,
     save_look,
 )
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -353,8 +353,8 @@ def _record_changes(
             added = _read_added(repo.objects, before, after)
             verdict = credit_cases.attribute_change(change, windows, added)
         who, how = _choose_author(journal, verdict)
-        if who == shapes.PERSON and is_made_by_hook(judged, journal.lines, path, before):
-            who, how = shapes.UNKNOWN, credit.HOOK
+        if who == ids.PERSON and is_made_by_hook(judged, journal.lines, path, before):
+            who, how = ids.UNKNOWN, credit.HOOK
         line = credit.build_edit(path, before, after, who, how, at)
         line |= _build_details(verdict, origins.get(path), change, at)
         if verdict["by"] and credit_cases.can_bring_in(verdict["by"]):
@@ -388,7 +388,7 @@ def _record_known(journal: Journal, changed: Changed, at: int) -> Changed:
 def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
     """(the author of a change, how that is known), by a verdict and who has written here."""
     if journal.stranger and verdict["how"] != credit.RESTORED:
-        return shapes.UNKNOWN, credit.STRANGER
+        return ids.UNKNOWN, credit.STRANGER
     return verdict["who"], verdict["how"]
 
 

@@ -22,7 +22,7 @@ from gitcp.record.journal import (
     read_last_seen,
 )
 from gitcp.record.snapshot import Filters, Worktree
-from gitcp.text.shapes import EXECUTABLE, FILE
+from gitcp.text.ids import EXECUTABLE, FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

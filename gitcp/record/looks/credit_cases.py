@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 
 from gitcp.record.journal import credit
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def attribute_change(
     candidates = [w for w in windows if explains(w, change)]
     best = _find_best(candidates, change["path"])
     if change["restored"] and not (best and best["kind"] in (credit.TOOL, credit.TRANSCRIPT)):
-        return {"who": shapes.UNKNOWN, "how": credit.RESTORED, "shared": False, "by": best}
+        return {"who": ids.UNKNOWN, "how": credit.RESTORED, "shared": False, "by": best}
     if best is None:
-        who = shapes.UNKNOWN if any(_may_explain(w, change) for w in windows) else shapes.PERSON
+        who = ids.UNKNOWN if any(_may_explain(w, change) for w in windows) else ids.PERSON
         return {"who": who, "how": credit.BETWEEN, "shared": False, "by": None}
     rank = _rank_window(best, change["path"])
     rivals = [w for w in candidates if _rank_window(w, change["path"]) == rank]

@@ -10,8 +10,8 @@ import os
 
 from gitcp.git import encode_name
 from gitcp.record.journal import credit
-from gitcp.record.session import stream_rules
-from gitcp.text import shapes
+from gitcp.record.snapshot import limits
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def record_sizes(
     """
     known = credit.map_large(journal.lines)
     lines: list[JournalLine] = []
-    present = {item["path"] for item in omitted if item["reason"] in stream_rules.LIMITS}
+    present = {item["path"] for item in omitted if item["reason"] in limits.LIMITS}
     stamps = {path: _read_stamp(journal.repo, path) for path in sorted({*present, *known})}
     for path, stamp in stamps.items():
         if path in known and known[path][-1]["stamp"] == stamp:
@@ -88,7 +88,7 @@ def build_edits(
     if len({who[0] or who[1] for who in how}) == 1:
         writers = [*how][-1:]
     else:
-        writers = [who for who in how if who[0]] or [shapes.UNKNOWN]
+        writers = [who for who in how if who[0]] or [ids.UNKNOWN]
         before = "100644", objects.hash_object("blob", repr([x["stamp"] for x in seen]).encode())
     edits = []
     for who in writers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.git import files
 from gitcp.record.journal import INTENT, credit
 from gitcp.record.journal.credit import RESTORED, parse_entry
-from gitcp.text.shapes import UNKNOWN
+from gitcp.text.ids import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

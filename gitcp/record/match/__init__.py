@@ -13,7 +13,7 @@ import os
 
 from gitcp.git import encode_name, files
 from gitcp.git.objects import Lookup, find_tree, need_commit, read_changes, read_commit
-from gitcp.record.session import stream_rules
+from gitcp.record.session import phases
 from gitcp.text import json, shapes
 from gitcp.text.shapes import is_object_name
 
@@ -60,7 +60,7 @@ _MOST_UNMADE = 20  # ids remembered
 
 def is_replaying(repo: Repo) -> bool:
     """Return whether a rebase, cherry-pick or am replays commits here."""
-    return any(os.path.exists(os.path.join(repo.git_dir, name)) for name in stream_rules.REWRITING)
+    return any(os.path.exists(os.path.join(repo.git_dir, name)) for name in phases.REWRITING)
 
 
 def save_verdict(repo: Repo, verdict: Verdict) -> None:

@@ -22,7 +22,7 @@ from gitcp.git.objects.object_lists import is_ancestor, list_commits
 from gitcp.git.records import encode_lines
 from gitcp.record import match
 from gitcp.record.match import holding
-from gitcp.text import shapes
+from gitcp.text import ids as ids_
 from gitcp.text.shapes import is_object_name
 
 TYPE_CHECKING = False
@@ -102,7 +102,7 @@ def _limit_lines(
     for path, edit in by_path.items() if credited else ():
         numbers_written = written.get((path, edit["oid"] or ""))
         text = objects.read_blob(edit["oid"]) if numbers_written is not None else None
-        if numbers_written is not None and text is not None and not shapes.is_binary(text):
+        if numbers_written is not None and text is not None and not ids_.is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
             edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in numbers_written)
 

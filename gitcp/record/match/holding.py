@@ -17,6 +17,7 @@ in parts at other commits, and what it was made on may be unknown.  They compare
 from __future__ import annotations
 
 from gitcp.checkpoints.format import line_authors
+from gitcp.text.ids import EMPTY, GONE, REGULAR, build_change, is_binary, remove_space
 from gitcp.text.line_replay import (
     find_added_lines,
     is_meaningful,
@@ -24,7 +25,6 @@ from gitcp.text.line_replay import (
     select_significant,
 )
 from gitcp.text.pairing import count_same_ends
-from gitcp.text.shapes import EMPTY, GONE, REGULAR, build_change, is_binary, remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

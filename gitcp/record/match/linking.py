@@ -10,7 +10,7 @@ where these do not tell.
 
 from __future__ import annotations
 
-from gitcp.text.shapes import GONE, REGULAR, is_binary
+from gitcp.text.ids import GONE, REGULAR, is_binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from gitcp.git import commit_message, decode_name, encode_name, files, objects, 
 from gitcp.git.objects import Lookup, find_tree, need_commit, read_commit
 from gitcp.record import match
 from gitcp.record.match import Target
-from gitcp.text.shapes import build_change, is_object_name
+from gitcp.text.ids import build_change
+from gitcp.text.shapes import is_object_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from gitcp.text.ids import remove_space
 from gitcp.text.line_replay import split_lines
 from gitcp.text.pairing import pair_lines
-from gitcp.text.shapes import remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from gitcp.errors import Error
 from gitcp.git import files, format_now
 from gitcp.git.files import Damaged, read_file
 from gitcp.record.journal import credit
+from gitcp.text import ids as ids_
 from gitcp.text import json, shapes
 
 TYPE_CHECKING = False
@@ -157,7 +158,7 @@ def put_state(repo: Repo, session_id: str, data: bytes) -> None:
 
 def get_state_path(repo: Repo, session_id: str) -> str:
     """The path of a session's state; raises InputError for an id that cannot name a file."""
-    return os.path.join(get_folder(repo), shapes.check_session_id(session_id) + ".json")
+    return os.path.join(get_folder(repo), ids_.check_session_id(session_id) + ".json")
 
 
 # Markers of open sessions, by which a commit finds what it could match without loading states.
@@ -363,18 +364,16 @@ def take_event(state: State, event: str, *, files_touched: bool = True) -> tuple
     """Change the phase of a state by an event; return all its actions."""
     before = state.get("phase")
 
-    from gitcp.record.session import stream_rules
+    from gitcp.record.session import phases
 
-    state["phase"], actions = stream_rules.find_transition(
-        before, event, files_touched=files_touched
-    )
-    if stream_rules.CLEAR_ENDED_AT in actions:
+    state["phase"], actions = phases.find_transition(before, event, files_touched=files_touched)
+    if phases.CLEAR_ENDED_AT in actions:
         state.pop("ended_at", None)
-    if stream_rules.UPDATE_LAST_INTERACTION in actions:
+    if phases.UPDATE_LAST_INTERACTION in actions:
         state["last_interaction_time"] = format_now()
-    if state["phase"] == stream_rules.ENDED and before != stream_rules.ENDED:
+    if state["phase"] == phases.ENDED and before != phases.ENDED:
         state["ended_at"] = format_now()
-    if stream_rules.WARN_STALE_SESSION in actions:
+    if phases.WARN_STALE_SESSION in actions:
         git.append_trace("session", f"'{state['session_id']}' starts in the middle of a turn")
     return actions
 
@@ -383,10 +382,10 @@ def take_commit(state: State, paths: object) -> bool:
     """Change the phase by a commit that is linked to the session by these paths; return whether
     to condense the session's work."""
 
-    from gitcp.record.session import stream_rules
+    from gitcp.record.session import phases
 
-    actions = take_event(state, stream_rules.GIT_COMMIT, files_touched=bool(paths))
-    return stream_rules.CONDENSE in actions or stream_rules.CONDENSE_IF_FILES_TOUCHED in actions
+    actions = take_event(state, phases.GIT_COMMIT, files_touched=bool(paths))
+    return phases.CONDENSE in actions or phases.CONDENSE_IF_FILES_TOUCHED in actions
 
 
 def clear_verdict(state: State) -> None:

@@ -10,7 +10,7 @@ import time
 from gitcp import git
 from gitcp.errors import GitError
 from gitcp.git import WITHOUT_HOOKS, build_reading_env, decode_name, encode_name, files, gitdir
-from gitcp.text.shapes import COMMIT, EXECUTABLE, FILE, LINK
+from gitcp.text.ids import COMMIT, EXECUTABLE, FILE, LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

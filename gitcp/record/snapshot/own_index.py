@@ -9,12 +9,11 @@ import time
 
 from gitcp.checkpoints.transcripts import locate_copy
 from gitcp.errors import Error, GitError, Late
-from gitcp.git import files
+from gitcp.git import files, status
 from gitcp.git.files import locate_exports, locate_scratch, put_file
 from gitcp.git.gitdir import index_file, packs, plain
 from gitcp.git.gitdir.packs import locate_mark
 from gitcp.record import snapshot
-from gitcp.text import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def _distrust(repo: Repo, scratch: str, since: int) -> int:
 
 def _clear_flags(repo: Repo, scratch: str) -> None:
     """Make git compare files, too, that the person marked assume-unchanged or skip-worktree."""
-    assumed, skipped = shapes.parse_marked(run_without_trust(repo, scratch, "ls-files", "-v", "-z"))
+    assumed, skipped = status.parse_marked(run_without_trust(repo, scratch, "ls-files", "-v", "-z"))
     if repo.config.get_flag("core.sparsecheckout"):
         skipped = []
     for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):

@@ -12,12 +12,12 @@ import time
 from gitcp import git
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import Running, build_person_env, decode_name, files
+from gitcp.git import status as status_
 from gitcp.git.objects import TREE, Lookup, edit_tree, find_file, find_tree, hash_stream
+from gitcp.git.status import Row, Status
 from gitcp.record import snapshot
-from gitcp.record.session import stream_rules
-from gitcp.record.snapshot import Worktree
-from gitcp.text import shapes
-from gitcp.text.shapes import COMMIT, GONE, Row, Status
+from gitcp.record.snapshot import Worktree, limits
+from gitcp.text.ids import COMMIT, GONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, 
     seeded, converting = False, True
     while True:
         try:
-            status = shapes.parse_status(running.finish(limit=snapshot.compute_patience(repo))[1])
+            status = status_.parse_status(running.finish(limit=snapshot.compute_patience(repo))[1])
             if seeded or not any(_is_misled(row, work) for row in status.rows):
                 return status, ask_complaints(repo) if running.errors else b""
         except GitError as e:
@@ -311,7 +311,7 @@ def _take_unseen(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
     """Omit the folders that git could not read; return rows for HEAD's files among the paths that
     it could not see."""
     unseen = set()
-    for kind, path in shapes.list_unreadable(warnings):
+    for kind, path in status_.list_unreadable(warnings):
         if kind == "closed":
             raise Error(f"cannot read '{path}': Permission denied")
         if kind == "folder":
@@ -403,7 +403,7 @@ def _drop_excess(repo: Repo, result: Scan, staged_paths: Mapping[str, None]) -> 
     ]
     limit = repo.config.get_option("gitcp.max-file-size")
     total = repo.config.get_option("gitcp.max-untracked-size")
-    for path, reason in stream_rules.list_excess(sizes, limit, total):
+    for path, reason in limits.list_excess(sizes, limit, total):
         del result.changes[path]
         result.omit_path(path, reason)
 

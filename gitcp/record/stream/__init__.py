@@ -12,8 +12,8 @@ from gitcp.git import decode_name, refs
 from gitcp.git.files import Damaged, exclusive, parse_checked, read_words, write_words
 from gitcp.git.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 from gitcp.record import journal, session
-from gitcp.text import shapes
-from gitcp.text.shapes import SESSION_KEY
+from gitcp.text import ids, shapes
+from gitcp.text.ids import SESSION_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 # The refs and tips of streams: the shadow branches, visible or hidden, and their archives.
-ARCHIVE = shapes.ARCHIVE
-PREFIXES = (shapes.BRANCHES, shapes.HIDDEN)
+ARCHIVE = ids.ARCHIVE
+PREFIXES = (ids.BRANCHES, ids.HIDDEN)
 METADATA = ".entire/metadata/"
 _FOREIGN: dict[str, frozenset[str]] = memory.get_table("foreign")
 # Subjects of checkpoints that no turn made: the first after a commit, and that of a rewind.
@@ -56,7 +56,7 @@ def get_prefix(repo: Repo) -> str:
     hidden = repo.config.get_option("gitcp.streams-hidden")
     if hidden is None:
         hidden = bool(repo.jj_root)
-    return shapes.HIDDEN if hidden else shapes.BRANCHES
+    return ids.HIDDEN if hidden else ids.BRANCHES
 
 
 def read_foreign(repo: Repo) -> frozenset[str]:
@@ -80,7 +80,7 @@ def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = 
     """
     foreign = read_foreign(repo) if suffix is None else frozenset[str]()
     for digits in range(7, len(base) + 1):
-        name = shapes.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
+        name = ids.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
         if foreign.isdisjoint(prefix + name for prefix in PREFIXES):
             break
     return get_prefix(repo) + name
@@ -89,7 +89,7 @@ def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = 
 def get_lock_name(repo: Repo, ref: str) -> str:
     """The name of the lock for the streams of a ref's worktree; of this one if the ref names
     none."""
-    parsed = shapes.parse_shadow(ref)
+    parsed = ids.parse_shadow(ref)
     return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
 
 
@@ -109,8 +109,8 @@ def read_tip(objects: Objects, ref: str) -> Tip | None:
         return parse_tip(ref, obj)
     if not ref.startswith(PREFIXES):
         return None
-    prefix = shapes.BRANCHES if ref.startswith(shapes.HIDDEN) else shapes.HIDDEN
-    moved_ref = prefix + shapes.parse_stream_name(ref)
+    prefix = ids.BRANCHES if ref.startswith(ids.HIDDEN) else ids.HIDDEN
+    moved_ref = prefix + ids.parse_stream_name(ref)
     try:
         return parse_tip(moved_ref, obj) if (obj := objects.read(moved_ref)) else None
     except Foreign:
@@ -139,7 +139,7 @@ def parse_tip(ref: str, obj: Object) -> Tip:
         "tree": commit["tree"],
         "stream": find_trailer(message, "Gitcp-Stream") or oid[:12],
         "base": find_trailer(message, "Base-Commit")
-        or shapes.parse_stream_name(ref).partition("-")[0],
+        or ids.parse_stream_name(ref).partition("-")[0],
         "session_id": session,
         "time": parse_ident(commit["committer"])[1],
     }
@@ -164,7 +164,7 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
 
     from gitcp.git.records import decode_lines
 
-    return [ref for ref in decode_lines(out) if ref.startswith(ARCHIVE) or shapes.parse_shadow(ref)]
+    return [ref for ref in decode_lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
 
 
 def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
@@ -205,10 +205,8 @@ def map_suffixes(repo: Repo, base: str) -> dict[int, str]:
     """number -> ref of the suffix branches of base in this worktree."""
     by_number = {}
     # Old names without a worktree are shorter and come first: the new ones replace them.
-    for ref in sorted(
-        list_branches(repo, base), key=lambda ref: len(shapes.parse_stream_name(ref))
-    ):
-        parsed = shapes.parse_shadow(ref)
+    for ref in sorted(list_branches(repo, base), key=lambda ref: len(ids.parse_stream_name(ref))):
+        parsed = ids.parse_shadow(ref)
         if parsed and parsed["suffix"] is not None:
             by_number[parsed["suffix"]] = ref
     return by_number
@@ -219,11 +217,11 @@ def list_branches(repo: Repo, base: str, candidates: Iterable[str] | None = None
 
     candidates: the refs to choose from; by default all.
     """
-    plain = shapes.parse_stream_name(build_ref(repo, base))
+    plain = ids.parse_stream_name(build_ref(repo, base))
     patterns = [f"{prefix}{base[:7]}*" for prefix in PREFIXES]
     matching = []
     for ref in refs.list_refs(repo, *patterns) if candidates is None else candidates:
-        parsed, name = shapes.parse_shadow(ref), shapes.parse_stream_name(ref)
+        parsed, name = ids.parse_shadow(ref), ids.parse_stream_name(ref)
         if not parsed or not base.startswith(parsed["base7"]):
             continue
         if parsed["worktree"] is None or name == plain or name.startswith(plain + "-"):
@@ -293,7 +291,7 @@ def find_current(repo: Repo, state: State, base: str) -> Tip | None:
     """The stream that a session is on at base: its own last one, else the newest."""
     if get_mode(repo) == "overlap":
         tip = _read_own(repo, base)
-        return tip or _read(repo, shapes.BRANCHES + base[:7])
+        return tip or _read(repo, ids.BRANCHES + base[:7])
     tips = {}
     for number, ref in map_suffixes(repo, base).items():
         tip = _read(repo, ref)
@@ -312,7 +310,7 @@ def should_follow(repo: Repo, tip: Tip, base: str) -> bool:
     It moves if a session on it still has the old base, and some dirty file is as the stream
     recorded it.  A file with other changes may be the person's.
     """
-    parsed = shapes.parse_shadow(tip["ref"])
+    parsed = ids.parse_shadow(tip["ref"])
     old_base = parsed["base7"] if parsed else ""
     paths_by_session = map_named_paths(repo, tip["stream"], list_sessions(repo.objects, tip))
     stored = (session.find_marker(repo, session_id) for session_id in paths_by_session)
@@ -412,7 +410,7 @@ def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) 
         for session_id in list_sessions(repo.objects, tip).difference(saved):
             from gitcp.record.session import others
 
-            state = others.peek_state(repo, shapes.check_session_id(session_id))
+            state = others.peek_state(repo, ids.check_session_id(session_id))
             copy = read_copy(repo.objects, tip, session_id, lookup)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
@@ -423,7 +421,7 @@ def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) 
 
 def _list_near(repo: Repo, state: State, head: str) -> list[Tip]:
     """The streams that may have a checkpoint of the session made after its state was saved."""
-    home = shapes.hash_worktree(str(state.get("worktree_id") or ""))
+    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     tips = []
     for base in dict.fromkeys((state["base_commit"], head)):
         if not base:
@@ -485,7 +483,7 @@ def _follow_marker(state: State, marker: Marker) -> None:
 
 def archive_stream(repo: Repo, tip: Tip) -> refs.Update:
     """The ref update that archives a stream."""
-    name = shapes.parse_stream_name(tip["ref"])
+    name = ids.parse_stream_name(tip["ref"])
     archived = refs.list_refs(repo, f"{ARCHIVE}{name}/")
     for ref, oid in archived.items():
         if oid == tip["oid"]:  # archived by a process that was killed then
@@ -501,9 +499,9 @@ def move_home(repo: Repo) -> None:
     home = get_prefix(repo)
     [other] = {*PREFIXES} - {home}
     for ref in refs.list_refs(repo, other):
-        if shapes.parse_shadow(ref):
+        if ids.parse_shadow(ref):
             with exclusive(repo, get_lock_name(repo, ref)):
-                _move_home(repo, ref, home + shapes.parse_stream_name(ref))
+                _move_home(repo, ref, home + ids.parse_stream_name(ref))
 
 
 def _move_home(repo: Repo, ref: str, new_ref: str) -> None:

@@ -32,16 +32,8 @@ from gitcp.record.stream import (
     writing,
 )
 from gitcp.record.stream.verdict import is_orphaned
-from gitcp.text import shapes
-from gitcp.text.shapes import (
-    EXECUTABLE,
-    FILE,
-    LINK,
-    SESSION_KEY,
-    STRATEGY_KEY,
-    TASK_KEY,
-    check_path,
-)
+from gitcp.text import ids
+from gitcp.text.ids import EXECUTABLE, FILE, LINK, SESSION_KEY, STRATEGY_KEY, TASK_KEY, check_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +132,7 @@ def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -
 def parse_ref(ref: str) -> tuple[str, str]:
     """(kind, worktree hash) by a stream's ref.  kind: live, suffix or archived; hash: '' for an
     old name without one."""
-    parsed = shapes.parse_shadow(ref)
+    parsed = ids.parse_shadow(ref)
     suffix = parsed and parsed["suffix"] is not None
     kind = "archived" if ref.startswith(ARCHIVE) else "suffix" if suffix else "live"
     return kind, (parsed["worktree"] or "") if parsed else ""
@@ -183,10 +175,10 @@ def find_stream(repo: Repo, name: str) -> Tip:
     tips = list_tips(repo)
     starts = ("", "refs/", "refs/heads/", *PREFIXES)
     full_names = {start + name for start in starts}
-    full_names |= {prefix + shapes.parse_stream_name(name) for prefix in PREFIXES}
+    full_names |= {prefix + ids.parse_stream_name(name) for prefix in PREFIXES}
     exact = [tip for tip in tips if tip["ref"] in full_names or tip["stream"] == name]
     matches = exact or [tip for tip in tips if name and tip["stream"].startswith(name)]
-    shapes.pick_match("stream", name, list(dict.fromkeys(tip["ref"] for tip in matches)))
+    ids.pick_match("stream", name, list(dict.fromkeys(tip["ref"] for tip in matches)))
     return matches[0]
 
 

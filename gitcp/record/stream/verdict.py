@@ -10,7 +10,7 @@ from gitcp.git import encode_name
 from gitcp.git.objects import Lookup, find_tree
 from gitcp.record import journal, session
 from gitcp.record.journal import credit
-from gitcp.record.session import stream_rules
+from gitcp.record.session import stream_choice
 from gitcp.record.stream import (
     find_current,
     get_mode,
@@ -21,13 +21,13 @@ from gitcp.record.stream import (
     read_copy,
     read_tip,
 )
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.record.session.stream_rules import View
+    from gitcp.record.session.stream_choice import View
     from gitcp.text.record_types import Entries, Entry, State, Tip, Verdict
 
 
@@ -48,7 +48,7 @@ def _is_named(repo: Repo, tip: Tip, session_id: str) -> bool:
     try:
         from gitcp.record.session import others
 
-        state = others.peek_state(repo, shapes.check_session_id(session_id))
+        state = others.peek_state(repo, ids.check_session_id(session_id))
     except InputError:
         return False
     if state is None:
@@ -101,11 +101,11 @@ def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | N
             if path in dirty
         )
 
-    verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, is_left)
-    if verdict["reason"] == stream_rules.UNREADABLE:
+    verdict = stream_choice.choose_stream(mode, current, alternatives, dirty, is_left)
+    if verdict["reason"] == stream_choice.UNREADABLE:
         from gitcp.text import console
 
-        console.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
+        console.warn(f"'{verdict['ref']}': {stream_choice.UNREADABLE}")
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict
     state["last_verdict"] = verdict.copy()

@@ -45,8 +45,8 @@ from gitcp.record.stream import (
     read_tip,
     should_follow,
 )
-from gitcp.text import json, shapes
-from gitcp.text.shapes import SESSION_KEY, STRATEGY_KEY
+from gitcp.text import ids, json
+from gitcp.text.ids import SESSION_KEY, STRATEGY_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
     work is here or settled.  The others stay until HEAD returns to their base.
     """
     candidates = refs.list_refs(repo, *PREFIXES)
-    parsed = ((ref, shapes.parse_shadow(ref)) for ref in candidates)
+    parsed = ((ref, ids.parse_shadow(ref)) for ref in candidates)
     here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
     tips, at_base = [], list_branches(repo, base, candidates)
     at_new = list_branches(repo, new, candidates)
@@ -407,7 +407,7 @@ def _build_place(
     before: Sequence[refs.Update] = (),
     after: Sequence[refs.Update] = (),
 ) -> StreamPlace:
-    parsed = shapes.parse_shadow(ref)
+    parsed = ids.parse_shadow(ref)
     return {
         "ref": ref,
         "old": old,
@@ -422,7 +422,7 @@ def _build_place(
 
 def rename_stream(repo: Repo, tip: Tip, base: str) -> list[refs.Update]:
     """The ref updates that rename a stream to a new base, or archive it if that name is taken."""
-    parsed = shapes.parse_shadow(tip["ref"])
+    parsed = ids.parse_shadow(tip["ref"])
     number = parsed["suffix"] if parsed else None
     ref = build_ref(repo, base, number)
     if number is not None and repo.objects.read(ref):

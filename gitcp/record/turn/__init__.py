@@ -12,14 +12,7 @@ from gitcp.checkpoints import redactor
 from gitcp.errors import Error
 from gitcp.git import refs
 from gitcp.record import session
-from gitcp.record.session import (
-    clear_verdict,
-    find_agent,
-    is_home,
-    make_id,
-    stream_rules,
-    take_event,
-)
+from gitcp.record.session import clear_verdict, find_agent, is_home, make_id, phases, take_event
 from gitcp.text import prompt_text
 
 TYPE_CHECKING = False
@@ -47,7 +40,7 @@ def begin_turn(
 ) -> None:
     """TurnStart: set a new turn id, its prompt and its baseline
     (doc/behaviour.md "Temporary checkpoints").  time_ns: now; at: now by the worktree's clock."""
-    take_event(state, stream_rules.TURN_START)
+    take_event(state, phases.TURN_START)
     state["turn_id"] = make_id()
     state.pop("last_checkpoint_id", None)
     state.pop("turn_checkpoint_ids", None)
@@ -86,7 +79,7 @@ def refuse_elsewhere(repo: Repo, state: State) -> None:
     """Raise SessionIDConflictError if the session is active in another worktree in a live process
     other than this hook's agent (doc/behaviour.md "Conflicts and warnings")."""
     active_path, path = state.get("worktree_path", ""), repo.worktree
-    if is_home(repo, state) or state.get("phase") != stream_rules.ACTIVE:
+    if is_home(repo, state) or state.get("phase") != phases.ACTIVE:
         return
     if not os.path.isdir(active_path):
         return
@@ -118,40 +111,40 @@ def is_repeated(state: State, event: Record) -> bool:
     """Whether this prompt was reported before: two settings files may both call the hook."""
     turn_id = event.get("turn")
     is_known = bool(turn_id) and turn_id == state.get("prompt_id")
-    return is_known and not event.get("notification") and state.get("phase") == stream_rules.ACTIVE
+    return is_known and not event.get("notification") and state.get("phase") == phases.ACTIVE
 
 
 def continue_turn(repo: Repo, state: State, event: Record) -> None:
     """Continue the same turn, with its baseline and verdict (doc/behaviour.md "Events")."""
     keep_verdict(state)
-    take_event(state, stream_rules.TURN_START)
+    take_event(state, phases.TURN_START)
     note_process(repo, state, event)
 
 
 def keep_verdict(state: State) -> None:
     """Restore the verdict of a turn that has ended.  One that was used is void: its tip has
     moved."""
-    if state.get("phase") != stream_rules.ACTIVE and state.get("last_verdict"):
+    if state.get("phase") != phases.ACTIVE and state.get("last_verdict"):
         verdict = state["verdict"] = state["last_verdict"].copy()
         state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
 
 
 def end_turn(repo: Repo, state: State, event: Record) -> None:
     """TurnEnd: idle, without a verdict on the stream."""
-    take_event(state, stream_rules.TURN_END)
+    take_event(state, phases.TURN_END)
     clear_verdict(state)
     note_process(repo, state, event)
 
 
 def end_session(repo: Repo, state: State, event: Record) -> None:
     """SessionStop: ended."""
-    take_event(state, stream_rules.SESSION_END)
+    take_event(state, phases.SESSION_END)
     note_process(repo, state, event)
 
 
 def start_session(repo: Repo, state: State, event: Record) -> None:
     """SessionStart of a known session: resumed, or its transcript compacted."""
-    take_event(state, stream_rules.SESSION_START)
+    take_event(state, phases.SESSION_START)
     if event.get("source") != "compact":
         state["resumed"] = True  # until its next prompt
     note_process(repo, state, event)

@@ -22,7 +22,7 @@ from gitcp.record.session import (
     get_state_path,
     make_state,
     others,
-    stream_rules,
+    phases,
     take_event,
 )
 from gitcp.record.session.others import list_marked_ids
@@ -30,7 +30,7 @@ from gitcp.record.snapshot import scan
 from gitcp.record.stream import list_tips, read_streams, stream_list
 from gitcp.record.turn import move_home
 from gitcp.text import prompt_text
-from gitcp.text.shapes import pick_match
+from gitcp.text.ids import pick_match
 from gitcp.text.short_ids import list_named
 from gitcp.text.times import parse_time
 
@@ -314,7 +314,7 @@ def _adopt_from(ctx: Context, other_ctx: Context, session_id: str) -> Record:
     with other_ctx:
         old = other_ctx.read_state(session_id)
         if old:
-            take_event(old, stream_rules.SESSION_END)
+            take_event(old, phases.SESSION_END)
             other_ctx.keep(old)
     return _build_adopted_record(
         state, old_path, [{"worktree": old_path, "files": sorted(files)}] if files else []

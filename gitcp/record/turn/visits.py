@@ -23,7 +23,7 @@ from gitcp.record import turn as store_turn
 from gitcp.record.journal import credit, elsewhere
 from gitcp.record.looks import calls
 from gitcp.record.session import others
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
     home: None if the client was started in no repository with gitcp.  read_prompt: gives the
     turn's prompt if there is no home."""
     try:
-        session_id, name = shapes.check_session_id(event.get("session_id")), event["event"]
+        session_id, name = ids.check_session_id(event.get("session_id")), event["event"]
     except InputError:
         return
     if home:
@@ -192,7 +192,7 @@ def note_visit(session_id: str, repo: Repo, home: Repo | None = None) -> None:
         _remove_old()
     os.makedirs(folder, 0o700, exist_ok=True)
     for each in filter(None, (home, repo)):
-        key = shapes.start_sha256(os.fsencode(each.common)).hexdigest()[:32]
+        key = ids.start_sha256(os.fsencode(each.common)).hexdigest()[:32]
         path, place = os.path.join(folder, key), os.fsencode(each.worktree)
         if files.peek(path) != place:
             files.replace_file(path, place, 0o600, durable=False)

@@ -13,12 +13,12 @@ from gitcp.record.session import (
     reach_middle,
     read_baseline,
     read_middle,
-    stream_rules,
+    stream_choice,
 )
-from gitcp.record.snapshot import scan
+from gitcp.record.snapshot import limits, scan
 from gitcp.record.stream import METADATA, find_current, writing
 from gitcp.text import json, prompt_text
-from gitcp.text.shapes import TASK_KEY
+from gitcp.text.ids import TASK_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Turn:
         """End the turn: the dirty files of now become the baseline of the next, or of its
         continuation."""
         clear_verdict(state)
-        state["over_limit"] = stream_rules.find_limit_settings(self.look.scan.omitted)
+        state["over_limit"] = limits.find_limit_settings(self.look.scan.omitted)
         if not state["over_limit"]:
             del state["over_limit"]
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
@@ -101,7 +101,7 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
     recorded = {path for stream in state["streams"] for path in stream["files"]}
     start = base or {"dirty": {}, "head": head}
     committed = _list_committed(repo.objects, start["head"], head)
-    changed = stream_rules.list_changed_paths(start["dirty"], entries, committed)
+    changed = stream_choice.list_changed_paths(start["dirty"], entries, committed)
     shares = _divide(work, changed, entries, recorded, int(start.get("at", 0)))
     return Turn(look, base, head, tip, entries, stored, shares)
 

@@ -8,7 +8,7 @@ from gitcp import agents
 from gitcp.agents.reading import edits
 from gitcp.errors import InputError
 from gitcp.git import decode_name
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def find_conversation(
     if head["parent"]:  # a subagent's own session
         session, agent = head["parent"], session
     try:
-        shapes.check_session_id(session)
+        ids.check_session_id(session)
     except InputError:
         return None
     if not any(cwd == root or cwd.startswith(root + os.sep) for root in roots):

@@ -25,7 +25,7 @@ from gitcp.git.objects import parse_ident, read_commit
 from gitcp.record import is_off, locate_recording, session, unheard
 from gitcp.record.unheard.conversations import find_conversation, list_roots, make_relative
 from gitcp.text import json
-from gitcp.text.shapes import PERSON, UNKNOWN
+from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False

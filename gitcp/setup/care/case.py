@@ -14,8 +14,8 @@ from gitcp.record.session import others
 from gitcp.record.stream import ARCHIVE, parse_tip, read_copy, read_metadata
 from gitcp.record.turn import sessions
 from gitcp.setup.care.findings import ERROR, make_finding
-from gitcp.text import shapes, term
-from gitcp.text.shapes import NOTES
+from gitcp.text import ids, term
+from gitcp.text.ids import NOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Survey:
         self.repo.objects.ahead.fetch(self.refs.values())
         streams: dict[str, Tip | None] = {}
         for ref, oid in self.refs.items():
-            if shapes.parse_shadow(ref) or ref.startswith(ARCHIVE):
+            if ids.parse_shadow(ref) or ref.startswith(ARCHIVE):
                 try:
                     if obj := self.repo.objects.read(oid):
                         streams[ref] = parse_tip(ref, obj)
@@ -177,7 +177,7 @@ class Survey:
 
 def _get_branch(tip: Tip) -> str:
     """The name of a stream's branch; an archive has none."""
-    return "" if tip["ref"].startswith(ARCHIVE) else shapes.parse_stream_name(tip["ref"])
+    return "" if tip["ref"].startswith(ARCHIVE) else ids.parse_stream_name(tip["ref"])
 
 
 def _list_plain_names(state: State) -> tuple[str, ...]:
@@ -185,8 +185,8 @@ def _list_plain_names(state: State) -> tuple[str, ...]:
     base = str(state.get("base_commit") or "")
     if len(base) < 7 or "revision" in state:
         return ()
-    home = shapes.hash_worktree(str(state.get("worktree_id") or ""))
-    return shapes.format_stream_name(base, home), base[:7]
+    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
+    return ids.format_stream_name(base, home), base[:7]
 
 
 def _list_keys(state: State) -> set[str]:

@@ -21,7 +21,7 @@ from gitcp.record.unheard import unrecorded
 from gitcp.setup.care import space
 from gitcp.setup.care.case import Survey
 from gitcp.steps import undo
-from gitcp.text import shapes
+from gitcp.text import ids, shapes
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ class Choice:
         if self._session:
             return [self._session]
         known = {*others.list_state_ids(repo), *others.list_marked_ids(repo)}
-        known |= {held_lines.find_session(ref, known) for ref in refs.list_refs(repo, shapes.EDITS)}
+        known |= {held_lines.find_session(ref, known) for ref in refs.list_refs(repo, ids.EDITS)}
         return sorted(name for name in known if not self._before or self._is_over(repo, name))
 
     def _is_over(self, repo: Repo, session_id: str) -> bool:
@@ -150,7 +150,7 @@ def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str])
     """Delete the refs with content of sessions: streams, edits, and undo logs, which have whole
     worktrees."""
     gone: dict[str, str] = dict(streams)
-    for ref, oid in refs.list_refs(repo, shapes.EDITS).items():
+    for ref, oid in refs.list_refs(repo, ids.EDITS).items():
         if held_lines.find_session(ref, sessions) in sessions:
             gone[ref] = oid
     if sessions:

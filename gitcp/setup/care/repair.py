@@ -54,8 +54,8 @@ from gitcp.record.stream import (
 from gitcp.record.stream.stream_list import recall_state
 from gitcp.record.stream.writing import build_message
 from gitcp.record.turn import sessions
-from gitcp.text import shapes
-from gitcp.text.shapes import NOTES, SESSION_KEY, V1
+from gitcp.text import ids
+from gitcp.text.ids import NOTES, SESSION_KEY, V1
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -501,7 +501,7 @@ def mend_state(repo: Repo, session_id: str) -> str:
     """Write the state and its marker again; take a lost state from the copy on its stream; return
     what was done.  Files whose name is no session's id are moved aside."""
     try:
-        shapes.check_session_id(session_id)
+        ids.check_session_id(session_id)
     except InputError:
         return _report_unknown(repo, session_id)
     with others.held_state(repo, [session_id]):
@@ -598,7 +598,7 @@ BLOB = "100644"
 
 def is_stream(ref: str) -> bool:
     """Whether a ref has the name of a stream."""
-    return ref.startswith(ARCHIVE) or bool(shapes.parse_shadow(ref))
+    return ref.startswith(ARCHIVE) or bool(ids.parse_shadow(ref))
 
 
 def mend_stream(repo: Repo, ref: str) -> str:
@@ -621,7 +621,7 @@ def mend_stream(repo: Repo, ref: str) -> str:
             tip = rebuilder.rebuild_commit(commit, tip, gone)
         tip = _complete_tip(repo, rebuilder, tip, named)
         refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
-        name = shapes.parse_stream_name(ref)
+        name = ids.parse_stream_name(ref)
         forget_logs(repo, {ref, *(prefix + name for prefix in PREFIXES)})
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{note}'"
@@ -641,12 +641,12 @@ def _find_states(repo: Repo, ref: str, commits: list[Commit]) -> Named:
     of this name that no other ref has."""
     stream_id = find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
     elsewhere = {tip["stream"] for tip in list_tips(repo) if tip["ref"] != ref}
-    name = shapes.parse_stream_name(ref)
+    name = ids.parse_stream_name(ref)
 
     def is_meant(stream: Stream) -> bool:
         if stream_id:
             return stream["id"] == stream_id
-        return shapes.parse_stream_name(stream["ref"]) == name and stream["id"] not in elsewhere
+        return ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in elsewhere
 
     return [
         (state, stream)

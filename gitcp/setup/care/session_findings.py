@@ -22,7 +22,7 @@ from gitcp.record.turn import sessions
 from gitcp.record.unheard import unrecorded
 from gitcp.setup.care import repair
 from gitcp.setup.care.findings import make_finding
-from gitcp.text import shapes
+from gitcp.text import ids as ids_
 from gitcp.text.spans import abbreviate, count_noun
 from gitcp.text.times import parse_time
 
@@ -78,7 +78,7 @@ def look_at_journal(case: Case) -> Iterator[Finding]:
 
 def _find_fault(session_id: str) -> str:
     try:
-        shapes.check_session_id(session_id)
+        ids_.check_session_id(session_id)
     except InputError as e:
         return str(e)
     return ""
@@ -103,10 +103,10 @@ def find_newer(survey: Survey, state: State) -> Tip | None:
     with this id.
     """
     names_of_refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
-    names = set(map(shapes.parse_stream_name, names_of_refs))
+    names = set(map(ids_.parse_stream_name, names_of_refs))
     for tip in survey.tips:
         is_of_session = tip["base"] == state.get("base_commit")
-        is_of_session = is_of_session or shapes.parse_stream_name(tip["ref"]) in names
+        is_of_session = is_of_session or ids_.parse_stream_name(tip["ref"]) in names
         if tip["ref"].startswith(ARCHIVE) or not is_of_session:
             continue
         copy = survey.read_copy(tip, state["session_id"])

@@ -26,7 +26,7 @@ from gitcp.record.session.process import is_alive
 from gitcp.record.stream import ARCHIVE
 from gitcp.record.turn.sessions import read_state
 from gitcp.setup.care.case import OURS
-from gitcp.text.shapes import CHECKPOINTS, EDITS, SESSION_KEY, parse_checkpoint_ref
+from gitcp.text.ids import CHECKPOINTS, EDITS, SESSION_KEY, parse_checkpoint_ref
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False

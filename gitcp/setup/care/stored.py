@@ -28,8 +28,8 @@ from gitcp.setup.care import repair, unfinished
 from gitcp.setup.care.case import OURS
 from gitcp.setup.care.findings import make_finding
 from gitcp.setup.care.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
-from gitcp.text import console, shapes, term
-from gitcp.text.shapes import CHECKPOINTS, V1, parse_checkpoint_ref
+from gitcp.text import console, ids, term
+from gitcp.text.ids import CHECKPOINTS, V1, parse_checkpoint_ref
 from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
@@ -75,11 +75,11 @@ def look_at_checkpoints(case: Case) -> Iterator[Finding]:
 
 def _list_checkpoints(repo: Repo, source: str) -> Iterator[tuple[str, str] | Finding]:
     """(id, tree) of each checkpoint; a finding for everything else."""
-    if source != shapes.CHECKPOINTS:
+    if source != ids.CHECKPOINTS:
         yield from _list_on_branch(repo.objects, source)
         return
     for ref in refs.list_refs(repo, source):
-        if not shapes.parse_checkpoint_ref(ref):
+        if not ids.parse_checkpoint_ref(ref):
             yield make_finding("stray", ref, "not the name of a checkpoint")
     with console.Collected():  # another check reports a ref that cannot be read
         yield from listing.list_trees(repo, source, "")
@@ -99,7 +99,7 @@ def _list_on_branch(objects: Objects, ref: str) -> Iterator[tuple[str, str] | Fi
             yield make_finding("missing-object", f"{ref}:{shard}", str(e))
             continue
         for name, (kind, tree) in below.items():
-            if kind == TREE and shapes.is_checkpoint_id(shard + name):
+            if kind == TREE and ids.is_checkpoint_id(shard + name):
                 yield shard + name, tree
             else:
                 yield make_finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
@@ -338,7 +338,7 @@ def _choose_code(ref: str) -> str:
     """The code of the finding on a ref that lacks objects, '' if it cannot be mended."""
     if ref == refs.REF or parse_checkpoint_ref(ref):
         return "broken-store"
-    if ref.startswith(shapes.EDITS):
+    if ref.startswith(ids.EDITS):
         return "broken-edits"
     return "broken-stream" if is_stream(ref) else ""
 

@@ -31,7 +31,7 @@ from gitcp.setup.care.findings import ERROR, NOTE, WARNING
 from gitcp.setup.care.installation import ENABLE
 from gitcp.steps import by_hand
 from gitcp.steps.commits import open_work
-from gitcp.text import console, shapes
+from gitcp.text import console, ids
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
@@ -403,7 +403,7 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str], work: OpenWork
     is gone.  also_in: the worktrees of other repositories in which it is.  open: worktree -> files
     with open work, if it has any outside its home.  refs: stream id -> its current ref."""
     worktree, last = repo.worktree_hash, state.get("last_interaction_time")
-    streams = [s["id"] for s in state["streams"] if shapes.is_in_worktree(s["ref"], worktree)]
+    streams = [s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
         "prompt": get_last_prompt(state),
         "last": parse_time(last or state.get("started_at")),

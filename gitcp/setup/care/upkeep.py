@@ -26,7 +26,7 @@ from gitcp.setup.care.space import get_last_seen, is_settled, list_owned, list_s
 from gitcp.setup.care.stored import list_leftovers, remove_leftover
 from gitcp.steps import abandoned, undo
 from gitcp.steps.effects import locate_kept
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
         if survey.is_settled(tip):
             return _Expiry("settled-stream", ages.state, "commits have settled it")
         return _Expiry("orphan-stream", ages.archive, "no state names it")
-    parsed = None if archived else shapes.parse_shadow(tip["ref"])
+    parsed = None if archived else ids.parse_shadow(tip["ref"])
     is_left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.heads)
     naming = survey.list_states(tip) if archived or is_left else []
     # An unreadable state has no phase: it may name any stream.

@@ -31,7 +31,7 @@ from gitcp.record.session.client_transcript import (
 from gitcp.record.stream import stream_list
 from gitcp.steps import effects, undo
 from gitcp.steps.back.points import AFTER, KINDS
-from gitcp.text.shapes import SESSION_KEY
+from gitcp.text.ids import SESSION_KEY
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate
 

@@ -13,8 +13,8 @@ from gitcp.errors import Error, InputError
 from gitcp.git.objects.merging import merge_versions
 from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED
-from gitcp.text import shapes
-from gitcp.text.shapes import COMMIT, check_path
+from gitcp.text import ids as ids_
+from gitcp.text.ids import COMMIT, check_path
 from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
@@ -243,7 +243,7 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
         maker = makers.setdefault(before, None)
         if before is None:
             session_id, who, _ = credit.get_author(line)
-            maker = session_id if session_id or who == shapes.PERSON[1] else None
+            maker = session_id if session_id or who == ids_.PERSON[1] else None
         maker = makers.setdefault(after, maker)
     return maker
 
@@ -277,8 +277,8 @@ def _is_by_person(line: JournalLine) -> bool:
     """Whether the person made an edit: as its author, or by deleting an uncommitted file without a
     step."""
     gone = line["after"] is None and line["how"] == RESTORED
-    by_hand = credit.get_cause(line) == shapes.UNKNOWN and "step" not in line
-    return credit.get_author(line) == shapes.PERSON or (gone and by_hand)
+    by_hand = credit.get_cause(line) == ids_.UNKNOWN and "step" not in line
+    return credit.get_author(line) == ids_.PERSON or (gone and by_hand)
 
 
 def find_moment(

@@ -47,7 +47,7 @@ from gitcp.steps.back.restore import (
     read_signatures,
 )
 from gitcp.text import term
-from gitcp.text.shapes import SESSION_KEY
+from gitcp.text.ids import SESSION_KEY
 from gitcp.text.spans import abbreviate
 from gitcp.text.times import format_utc
 

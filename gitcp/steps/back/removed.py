@@ -10,7 +10,7 @@ from gitcp.git.objects import edit_tree, find_tree
 from gitcp.record.journal import credit, held_lines
 from gitcp.record.session import others
 from gitcp.steps.back import plan
-from gitcp.text.shapes import hash_worktree
+from gitcp.text.ids import hash_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from gitcp.record.stream.writing import build_message
 from gitcp.steps import undo
 from gitcp.steps.back import plan
 from gitcp.steps.back.plan import list_effective
-from gitcp.text.shapes import EXECUTABLE, GONE, LINK, REGULAR
+from gitcp.text.ids import EXECUTABLE, GONE, LINK, REGULAR
 from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False

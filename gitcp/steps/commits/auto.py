@@ -11,6 +11,7 @@ from gitcp.checkpoints import notes
 from gitcp.checkpoints.stored import list_session_ids
 from gitcp.errors import Busy, Error, GitError, Late, Moved
 from gitcp.git import Running, decode_name, encode_name, refs
+from gitcp.git import status as status_
 from gitcp.git.commit_message import KEY
 from gitcp.git.config_table import AUTO
 from gitcp.git.files import exclusive
@@ -39,8 +40,8 @@ from gitcp.record.stream import (
     read_tip,
     writing,
 )
-from gitcp.text import shapes
-from gitcp.text.shapes import TASK_KEY, UNKNOWN
+from gitcp.text import ids as ids_
+from gitcp.text.ids import TASK_KEY, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def prepare_next(repo: Repo, tree: str, after: StagedEntries) -> IndexFile:
     other entries and all flags stay.  The caller holds index.lock."""
     index = copy_index(repo, NEXT)
     staged = list_staged(repo, tree, index.path)
-    marked_paths = shapes.parse_marked(index.run(*_MARKS))
+    marked_paths = status_.parse_marked(index.run(*_MARKS))
     index.put({path: entry for path, entry in after.items() if path not in staged})
     for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked_paths, strict=True):
         flagged_paths = b"".join(path + b"\0" for path in paths if after.get(decode_name(path)))
@@ -550,7 +551,7 @@ def find_work(
                 continue
             if entry and entry[0] == TREE:
                 entry = None  # a directory has replaced the file
-            changes[path] = shapes.build_change(old, entry)
+            changes[path] = ids_.build_change(old, entry)
             if file["turn_id"] == state.get("turn_id"):
                 current.add(path)
     credit = edit_lines.Edits(repo.objects, journal.read_journal(repo)).credit_paths(changes)

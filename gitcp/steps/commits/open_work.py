@@ -22,7 +22,7 @@ from gitcp.record.journal.credit import parse_entry
 from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.snapshot import scan
 from gitcp.steps.commits import parts, stage
-from gitcp.text.shapes import REGULAR, UNKNOWN, build_change
+from gitcp.text.ids import REGULAR, UNKNOWN, build_change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ a replaced line and the lines in its place, whoever wrote them.
 
 from __future__ import annotations
 
+from gitcp.text.ids import PERSON, UNKNOWN, remove_space
 from gitcp.text.line_replay import Replay
 from gitcp.text.pairing import count_same_ends, pair_lines
-from gitcp.text.shapes import PERSON, UNKNOWN, remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

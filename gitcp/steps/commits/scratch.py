@@ -33,7 +33,7 @@ from gitcp.record.session import process
 from gitcp.steps import undo
 from gitcp.steps.back import plan, points, steps
 from gitcp.text import shapes
-from gitcp.text.shapes import COMMIT
+from gitcp.text.ids import COMMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

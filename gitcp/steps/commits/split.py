@@ -39,7 +39,7 @@ from gitcp.steps.commits import auto, stage
 from gitcp.steps.commits.scratch import Copy, remove_folder
 from gitcp.steps.commits.stage import Selection, get_writer
 from gitcp.text import json, prompt_text, term
-from gitcp.text.shapes import UNKNOWN
+from gitcp.text.ids import UNKNOWN
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import count_noun
 

@@ -17,9 +17,9 @@ from gitcp.steps.back import plan
 from gitcp.steps.back.restore import Present, read_present
 from gitcp.steps.commits import parts
 from gitcp.text import line_replay
+from gitcp.text.ids import PERSON, REGULAR, UNKNOWN, build_change
 from gitcp.text.line_replay import has_no_lines, split_lines
 from gitcp.text.pairing import find_changed_lines
-from gitcp.text.shapes import PERSON, REGULAR, UNKNOWN, build_change
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import count_noun
 

@@ -15,7 +15,7 @@ from gitcp.steps.commits.stage import (
     list_operations,
     read_text,
 )
-from gitcp.text.shapes import COMMIT, PERSON, UNKNOWN, build_change
+from gitcp.text.ids import COMMIT, PERSON, UNKNOWN, build_change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.setup.care import forgetting
 from gitcp.text import console
-from gitcp.text.shapes import build_checkpoint_ref
+from gitcp.text.ids import build_checkpoint_ref
 from tests.checkpoints.store.conftest import clone, write
 from tests.support.checkpoints import V1, blob, find_place, git, session, tree
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from gitcp.checkpoints import conversion, listing, notes, stored
 from gitcp.checkpoints.share import sync
 from gitcp.git.objects import Objects
-from gitcp.text.shapes import build_checkpoint_ref
+from gitcp.text.ids import build_checkpoint_ref
 from tests.checkpoints.store.conftest import clone, push, write
 from tests.support.checkpoints import V1, find_place, git, tree
 

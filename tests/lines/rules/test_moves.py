@@ -6,7 +6,7 @@ import pytest
 
 from gitcp.checkpoints.format import line_authors
 from gitcp.record.journal import credit
-from gitcp.text.shapes import PERSON
+from gitcp.text.ids import PERSON
 
 EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 

@@ -18,7 +18,7 @@ from gitcp.guard import reports
 from gitcp.record import journal
 from gitcp.record.journal import credit
 from gitcp.setup.care import repair
-from gitcp.text import shapes
+from gitcp.text import ids
 from tests.record.journal.lines import lengthen, shares, text
 from tests.support import warm
 from tests.support.checkpoints import forget
@@ -309,7 +309,7 @@ def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: W
     def hold(*paths: str) -> list[str]:
         """The paths in the new commit of the ref after edits of these paths; [] without one."""
         with Objects(repo), journal.Journal(repo) as held:
-            before = world.git("for-each-ref", "--format=%(objectname)", shapes.EDITS)
+            before = world.git("for-each-ref", "--format=%(objectname)", ids.EDITS)
             after = ("100644", repo.objects.write("blob", b"1\n"))
             author = ("s", "turn", "call")
             made = [
@@ -318,10 +318,10 @@ def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: W
             ]
             held.append(made)
             journal.hold_edits(repo, held, "s", "a turn")
-            if world.git("for-each-ref", "--format=%(objectname)", shapes.EDITS) == before:
+            if world.git("for-each-ref", "--format=%(objectname)", ids.EDITS) == before:
                 return []
-            assert held.lines[-1]["held"] == world.git("rev-parse", f"{shapes.EDITS}s").strip()
-            lines = world.git("cat-file", "blob", f"{shapes.EDITS}s:entries").splitlines()
+            assert held.lines[-1]["held"] == world.git("rev-parse", f"{ids.EDITS}s").strip()
+            lines = world.git("cat-file", "blob", f"{ids.EDITS}s:entries").splitlines()
             return [json.loads(line)["path"] for line in lines]
 
     assert hold("a", "b") == ["a", "b"]
@@ -335,4 +335,4 @@ def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: W
     [("s", 1), ("s.2", 2), ("s.10", 10), ("s.", 0), ("s.x", 0), ("s/2", 0), ("s2", 0), ("t.2", 0)],
 )
 def test_a_ref_tells_which_part_of_a_sessions_edits_it_holds(ref: str, number: int) -> None:
-    assert reports.parse_part_number(shapes.EDITS + ref, shapes.EDITS + "s") == number
+    assert reports.parse_part_number(ids.EDITS + ref, ids.EDITS + "s") == number

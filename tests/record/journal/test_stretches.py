@@ -9,7 +9,7 @@ import pytest
 
 from gitcp.record.journal import credit, cuts
 from gitcp.record.journal.edits import collect_work
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def lines(*steps: tuple[Any, ...]) -> list[JournalLine]:
             made.append({"at": at, **step[0]})
             continue
         who, after, *more = step
-        how = "restored" if who == shapes.UNKNOWN else "tool"
+        how = "restored" if who == ids.UNKNOWN else "tool"
         edit = credit.build_edit("f", blob(stands), blob(str(after)), who, how, at)
         made.append(edit | (more[0] if more else {}))
         stands = str(after)
@@ -43,14 +43,14 @@ def edits(*edits: tuple[int, str]) -> dict[str, list[list[object]]]:
     return {"f": [[at, oid * 40] for at, oid in edits]}
 
 
-BACK = shapes.UNKNOWN
+BACK = ids.UNKNOWN
 CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
     "one edit": ([(MINE, "1")], [("1", True)]),
     "two in a row": ([(MINE, "1"), (MINE, "2")], [("2", True)]),
-    "a person goes on": ([(MINE, "1"), (shapes.PERSON, "2")], [("1", True)]),
+    "a person goes on": ([(MINE, "1"), (ids.PERSON, "2")], [("1", True)]),
     "put away": ([(MINE, "1"), (BACK, "0")], [("1", False)]),
     "put away with what a person added": (
-        [(MINE, "1"), (shapes.PERSON, "2"), (BACK, "0")],
+        [(MINE, "1"), (ids.PERSON, "2"), (BACK, "0")],
         [("1", False)],
     ),
     "put away and back": ([(MINE, "1"), (BACK, "0"), (BACK, "1")], [("1", True)]),
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
     "left out, and there again": (
         [
             (MINE, "1"),
-            (shapes.PERSON, "2"),
+            (ids.PERSON, "2"),
             ({"commit": "c", "settled": ["f"], "left": edits((1, "1"))},),
             (BACK, "1"),
         ],
@@ -120,13 +120,13 @@ BASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
         [(seen("1", "here"),), (MINE, "1", AWAY)],
         [("1", False)],
     ),
-    "changed here by a person": ([(MINE, "1", AWAY), (shapes.PERSON, "2", HERE)], [("1", False)]),
+    "changed here by a person": ([(MINE, "1", AWAY), (ids.PERSON, "2", HERE)], [("1", False)]),
     "changed by a person before it was seen here": (
-        [(MINE, "1", AWAY), (shapes.PERSON, "2", HERE), (seen("2", "here"),)],
+        [(MINE, "1", AWAY), (ids.PERSON, "2", HERE), (seen("2", "here"),)],
         [("1", False)],
     ),
     "seen here and then changed by a person": (
-        [(MINE, "1", AWAY), (seen("2", "here"),), (shapes.PERSON, "2", HERE)],
+        [(MINE, "1", AWAY), (seen("2", "here"),), (ids.PERSON, "2", HERE)],
         [("1", True)],
     ),
     "goes on here": ([(MINE, "1", AWAY), (MINE, "2", HERE)], [("2", True)]),
@@ -160,7 +160,7 @@ def _make_journal(chance: random.Random) -> list[JournalLine]:
         elif kind == "look":
             made.append({"look": at, "base": base})
         elif kind == "edit":
-            path, who = chance.choice("fgh"), chance.choice([MINE, OTHER, shapes.PERSON, BACK])
+            path, who = chance.choice("fgh"), chance.choice([MINE, OTHER, ids.PERSON, BACK])
             after, how = chance.choice("0123"), "restored" if who == BACK else "tool"
             entry = credit.build_edit(path, blob(stands[path]), blob(after), who, how, at)
             made.append({**entry, "base": base} if chance.random() < 0.9 else entry)

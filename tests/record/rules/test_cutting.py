@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitcp.record.journal import credit, cuts
-from gitcp.text.shapes import PERSON
+from gitcp.text.ids import PERSON
 
 NOW = ("100644", "1" * 40)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.record.match.holding import choose_candidate, compare_changes
-from gitcp.text.shapes import GONE
+from gitcp.text.ids import GONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

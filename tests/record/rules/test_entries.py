@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitcp.record.journal import credit
-from gitcp.text import shapes
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ def test_a_line_that_holds_two_is_none() -> None:
 
 def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
     lines: list[JournalLine] = [
-        credit.build_edit("a", None, ("100644", "1" * 40), shapes.PERSON, "between", 1),
+        credit.build_edit("a", None, ("100644", "1" * 40), ids.PERSON, "between", 1),
         {"commit": "c" * 40, "settled": ["a", "b"]},
         credit.build_edit(
-            "a", ("100644", "1" * 40), ("100644", "2" * 40), shapes.PERSON, "between", 2
+            "a", ("100644", "1" * 40), ("100644", "2" * 40), ids.PERSON, "between", 2
         ),
-        credit.build_edit("b", None, ("100644", "3" * 40), shapes.PERSON, "between", 3),
+        credit.build_edit("b", None, ("100644", "3" * 40), ids.PERSON, "between", 3),
         {"commit": "d" * 40, "settled": ["b"]},
-        credit.build_edit("b", ("100644", "3" * 40), None, shapes.PERSON, "between", 4),
+        credit.build_edit("b", ("100644", "3" * 40), None, ids.PERSON, "between", 4),
         {"commit": "e" * 40, "settled": ["b"]},
     ]
     assert credit.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
@@ -64,9 +64,9 @@ def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
         ({"who": ["s", "t", "c"]}, ("s", "t", "c")),
         ({"who": "unknown", "by": ["s", "t", "c"]}, ("s", "t", "c")),
         ({"who": ["r", "u", "d"], "by": ["s", "t", "c"]}, ("s", "t", "c")),
-        ({"who": "person"}, shapes.UNKNOWN),
-        ({"who": "unknown", "by": "s"}, shapes.UNKNOWN),
-        ({"who": "unknown", "by": ["s", 1, "c"]}, shapes.UNKNOWN),
+        ({"who": "person"}, ids.UNKNOWN),
+        ({"who": "unknown", "by": "s"}, ids.UNKNOWN),
+        ({"who": "unknown", "by": ["s", 1, "c"]}, ids.UNKNOWN),
     ],
 )
 def test_the_cause_of_an_edit_is_the_call_it_went_through(

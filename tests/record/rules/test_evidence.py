@@ -8,7 +8,7 @@ import pytest
 
 from gitcp.record.journal import credit
 from gitcp.record.looks import credit_cases
-from gitcp.text.shapes import PERSON, UNKNOWN
+from gitcp.text.ids import PERSON, UNKNOWN
 
 A = ("session-a", "turn-1", "tool-1")
 B = ("session-b", "turn-2", "tool-2")

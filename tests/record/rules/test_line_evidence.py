@@ -9,8 +9,8 @@ from gitcp.record.match.holding import (
     is_change_left,
     is_contained,
 )
+from gitcp.text.ids import is_binary
 from gitcp.text.line_replay import find_added_lines, select_significant
-from gitcp.text.shapes import is_binary
 
 LONG = [f"a line that says something {n}".encode() for n in range(4)]
 

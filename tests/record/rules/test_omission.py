@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.record.session.stream_rules import find_limit_settings, format_omission
+from gitcp.record.snapshot.limits import find_limit_settings, format_omission
 
 
 def test_a_file_over_a_limit_is_told_with_the_setting_of_that_limit() -> None:

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from gitcp.record.session.stream_rules import REWRITING, find_transition
+from gitcp.record.session.phases import REWRITING, find_transition
 
 LI = "update-last-interaction"
 CLEAR = "clear-ended-at"

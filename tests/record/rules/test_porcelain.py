@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.record.session.stream_rules import list_excess
-from gitcp.text.shapes import list_unreadable, parse_status
+from gitcp.git.status import list_unreadable, parse_status
+from gitcp.record.snapshot.limits import list_excess
 
 A, B = "a" * 40, "b" * 40
 HEADER = b"# branch.oid %s\0# branch.head main\0" % A.encode()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.record.match.linking import explain_settled
-from gitcp.text.shapes import EMPTY
+from gitcp.text.ids import EMPTY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from gitcp.record.journal import credit
 from gitcp.steps import abandoned_rules
-from gitcp.text import line_replay, shapes
+from gitcp.text import ids, line_replay
 from gitcp.text.line_replay import Replay, Version, split_text_lines
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 A1: Writer = ("a", "1", "call")
 A2: Writer = ("a", "2", "call")
 B1: Writer = ("b", "1", "call")
-PERSON, UNKNOWN = shapes.PERSON, shapes.UNKNOWN
+PERSON, UNKNOWN = ids.PERSON, ids.UNKNOWN
 BASE = "def base():\n    return None\n"
 ONE = BASE + "def first_try():\n    return first\n"
 TWO = BASE + "def second_try():\n    return second\n"

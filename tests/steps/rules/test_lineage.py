@@ -9,14 +9,14 @@ import pytest
 from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED
 from gitcp.steps.back import plan
-from gitcp.text import shapes
+from gitcp.text import ids
 from gitcp.text.record_types import Version, Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.text.record_types import JournalLine
 
-S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), shapes.PERSON, shapes.UNKNOWN
+S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), ids.PERSON, ids.UNKNOWN
 A, B, EMPTY = ("100644", "a"), ("100644", "b"), ("100644", "e")
 Edit = tuple[Version, Version, Writer, str]
 CASES: dict[str, tuple[str | None, list[Edit]]] = {

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.parts import Choice, Operation, Weave
 from gitcp.text import line_replay
+from gitcp.text.ids import PERSON
 from gitcp.text.line_replay import Version
 from gitcp.text.record_types import Writer
-from gitcp.text.shapes import PERSON
 
 A: Writer = ("a", "t1", "c1")
 A2: Writer = ("a", "t2", "c2")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.errors import InputError
-from gitcp.text import shapes
+from gitcp.text import ids
 
 UUID = "8b1e1a3c-6a0f-4a53-9a5b-0f6c1d2e3f40"
 
@@ -12,7 +12,7 @@ UUID = "8b1e1a3c-6a0f-4a53-9a5b-0f6c1d2e3f40"
     "value", [UUID, f"2026-01-25-{UUID}", "a", "sitzung-ä", "a.b", "x" * 200, "a@b", "rollout_1"]
 )
 def test_a_session_id_of_an_agent_is_taken_as_it_is(value: str) -> None:
-    assert shapes.check_session_id(value) == value
+    assert ids.check_session_id(value) == value
 
 
 BAD = ["", "a/b", "a\\b", "a\0b", "a\nb", "a\x7fb", "-a", ".a", "a.", "a..b", "..", "a b", "a~1",
@@ -25,12 +25,12 @@ def test_an_id_that_could_be_a_path_an_option_or_no_ref_is_refused_in_one_short_
     value: object,
 ) -> None:
     with pytest.raises(InputError, match=r"^'session_id' ") as e:
-        shapes.check_session_id(value)
+        ids.check_session_id(value)
     line = str(e.value)
     assert "\n" not in line and line.isascii() and len(line) < 200
     assert (line == "'session_id' is missing") is (value is None)
     with pytest.raises(InputError, match=r"^'tool_use_id' "):
-        shapes.check_tool_use_id(value)
+        ids.check_tool_use_id(value)
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_an_id_that_could_be_a_path_an_option_or_no_ref_is_refused_in_one_short_
     ],
 )
 def test_a_checkpoint_id_is_twelve_hex_digits_or_a_ulid(value: object, good: bool) -> None:
-    assert shapes.is_checkpoint_id(value) is good
+    assert ids.is_checkpoint_id(value) is good
     if good:
-        assert shapes.check_checkpoint_id(value) == value
+        assert ids.check_checkpoint_id(value) == value
     else:
         with pytest.raises(InputError, match="'checkpoint_id' is neither 12 hex digits nor a ULID"):
-            shapes.check_checkpoint_id(value)
+            ids.check_checkpoint_id(value)
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ def test_a_checkpoint_id_is_twelve_hex_digits_or_a_ulid(value: object, good: boo
 def test_the_ref_of_a_checkpoint_has_the_last_two_digits_as_its_shard(
     ref: str, checkpoint_id: str
 ) -> None:
-    assert shapes.parse_checkpoint_ref(ref) == checkpoint_id
-    assert not checkpoint_id or shapes.build_checkpoint_ref(checkpoint_id) == ref
+    assert ids.parse_checkpoint_ref(ref) == checkpoint_id
+    assert not checkpoint_id or ids.build_checkpoint_ref(checkpoint_id) == ref
 
 
 @pytest.mark.parametrize(
     "value", ["a", "a/b", ".gitignore", "a/.github/x", "a b", "-x", "a\nb", "\udcff", "a\\b", "..a"]
 )
 def test_a_path_inside_the_worktree_is_taken(value: str) -> None:
-    assert shapes.check_path(value) == value
+    assert ids.check_path(value) == value
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_path_inside_the_worktree_is_taken(value: str) -> None:
 )  # fmt: skip
 def test_a_path_out_of_the_worktree_or_into_git_is_refused(value: object) -> None:
     with pytest.raises(InputError, match=r"^'path' "):
-        shapes.check_path(value)
+        ids.check_path(value)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_a_path_out_of_the_worktree_or_into_git_is_refused(value: object) -> Non
     [("", "e3b0c4"), ("test-wt", "ee1890"), ("feature/auth-system", "16b0aa")],
 )
 def test_a_worktree_has_the_hash_of_the_original(worktree: str, digits: str) -> None:
-    assert shapes.hash_worktree(worktree) == digits
+    assert ids.hash_worktree(worktree) == digits
 
 
 def test_a_worktree_whose_name_is_not_utf8_has_a_hash() -> None:
-    assert len(shapes.hash_worktree("\udcff")) == 6
+    assert len(ids.hash_worktree("\udcff")) == 6
 
 
 BASE = "af5a7701" + "0" * 32
@@ -113,12 +113,12 @@ WT = "e3b0c4"
 
 @pytest.mark.parametrize(("suffix", "name"), [(None, "af5a770-e3b0c4"), (12, "af5a770-e3b0c4-12")])
 def test_a_stream_is_named_and_read_back_wherever_it_lies(suffix: int | None, name: str) -> None:
-    assert shapes.format_stream_name(BASE, WT, suffix) == name
+    assert ids.format_stream_name(BASE, WT, suffix) == name
     want = {"base7": "af5a770", "worktree": WT, "suffix": suffix}
-    archived = f"{shapes.ARCHIVE}{name}/3"
-    for ref in (f"entire/{name}", f"{shapes.BRANCHES}{name}", f"{shapes.HIDDEN}{name}", archived):
-        assert shapes.parse_stream_name(ref) == name
-        assert shapes.parse_shadow(ref) == want
+    archived = f"{ids.ARCHIVE}{name}/3"
+    for ref in (f"entire/{name}", f"{ids.BRANCHES}{name}", f"{ids.HIDDEN}{name}", archived):
+        assert ids.parse_stream_name(ref) == name
+        assert ids.parse_shadow(ref) == want
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_stream_is_named_and_read_back_wherever_it_lies(suffix: int | None, na
 def test_names_of_older_programs_are_read(
     name: str, base: str, worktree: str | None, suffix: int | None
 ) -> None:
-    assert shapes.parse_shadow(name) == {"base7": base, "worktree": worktree, "suffix": suffix}
+    assert ids.parse_shadow(name) == {"base7": base, "worktree": worktree, "suffix": suffix}
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_names_of_older_programs_are_read(
      "refs/tags/entire/af5a770", "entire/af5a770-٣"],
 )  # fmt: skip
 def test_other_branches_are_not_shadow_branches(name: str) -> None:
-    assert shapes.parse_shadow(name) is None
+    assert ids.parse_shadow(name) is None

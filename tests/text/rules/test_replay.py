@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitcp.text import line_replay
+from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.line_replay import Version
-from gitcp.text.shapes import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.record.session import stream_rules
+from gitcp.record.session import stream_choice
 
 if TYPE_CHECKING:
-    from gitcp.record.session.stream_rules import View
+    from gitcp.record.session.stream_choice import View
 
 V1, V2, V3 = ("100644", "1" * 40), ("100644", "2" * 40), ("100644", "3" * 40)
 Files = dict[str, tuple[str, str] | None]
@@ -64,7 +64,7 @@ def test_the_first_row_that_fits_decides(
     current: View | None, others: list[View], dirty: Files, stay: bool, overlap: str, suffix: str
 ) -> None:
     words = [
-        stream_rules.choose_stream(mode, current, others, dirty, lambda _: stay)["verdict"]
+        stream_choice.choose_stream(mode, current, others, dirty, lambda _: stay)["verdict"]
         for mode in ("overlap", "suffix")
     ]
     assert words == [overlap, suffix]
@@ -83,14 +83,14 @@ def test_the_first_row_that_fits_decides(
 def test_the_reason_is_in_the_words_of_seed_000(case: str, reason: str) -> None:
     row = next(row for row in ROWS if row[0] == case)
     _, current, others, dirty, stay, *_ = row
-    found = stream_rules.choose_stream("overlap", current, others, dirty, lambda _: stay)  # type: ignore[arg-type]
+    found = stream_choice.choose_stream("overlap", current, others, dirty, lambda _: stay)  # type: ignore[arg-type]
     assert found["reason"] == reason
 
 
 def test_a_verdict_names_the_stream_and_the_tip_it_speaks_of() -> None:
-    found = stream_rules.choose_stream("overlap", A1, [OTHER], {"x": V3}, lambda _: False)
+    found = stream_choice.choose_stream("overlap", A1, [OTHER], {"x": V3}, lambda _: False)
     assert (found["ref"], found["tip"]) == ("refs/other", "tip of other")
-    found = stream_rules.choose_stream("overlap", A1, [], {}, lambda _: False)
+    found = stream_choice.choose_stream("overlap", A1, [], {}, lambda _: False)
     assert (found["ref"], found["tip"]) == ("refs/one", "tip of one")
 
 
@@ -98,12 +98,12 @@ def test_of_several_streams_the_best_score_wins_and_then_the_newest() -> None:
     dirty: Files = {"x": V3, "y": V2}
     others = [OTHER, RICHER, LATER]
     assert (
-        stream_rules.choose_stream("overlap", A1, others, dirty, lambda _: False)["ref"]
+        stream_choice.choose_stream("overlap", A1, others, dirty, lambda _: False)["ref"]
         == "refs/richer"
     )
     dirty = {"x": V3}
     assert (
-        stream_rules.choose_stream("overlap", A1, others, dirty, lambda _: False)["ref"]
+        stream_choice.choose_stream("overlap", A1, others, dirty, lambda _: False)["ref"]
         == "refs/later"
     )
 
@@ -112,7 +112,7 @@ def test_overlap_never_asks_for_lines() -> None:
     def asked(_: View) -> bool:
         raise AssertionError("step 3 is of suffix mode")
 
-    assert stream_rules.choose_stream("overlap", A1, [], {"a": V2}, asked)["verdict"] == "continue"
+    assert stream_choice.choose_stream("overlap", A1, [], {"a": V2}, asked)["verdict"] == "continue"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_overlap_never_asks_for_lines() -> None:
 def test_score_counts_files_that_differ_from_head_and_are_as_recorded(
     files: Files, dirty: Files, expected: int
 ) -> None:
-    assert stream_rules.count_present_files(files, dirty) == expected
+    assert stream_choice.count_present_files(files, dirty) == expected
 
 
 # case, start, now, committed meanwhile -> changed
@@ -152,4 +152,4 @@ CHANGED: list[tuple[str, Files, Files, list[str], set[str]]] = [
 def test_what_changed_in_a_turn(
     start: Files, now: Files, committed: list[str], changed: set[str]
 ) -> None:
-    assert stream_rules.list_changed_paths(start, now, committed) == changed
+    assert stream_choice.list_changed_paths(start, now, committed) == changed
