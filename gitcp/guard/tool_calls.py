@@ -118,15 +118,11 @@ def list_claims(repo: Repo) -> list[Claim]:
 
 def format_company(repo: Repo, session_ids: list[str]) -> str:
     """The line about other sessions that are at work here, with the paths that they claim."""
-    from gitcp.text.short_ids import shorten_id
-
     held = list_claims(repo)
     sessions = []
     for session_id in session_ids:
         paths = sorted({p for c in held if c["session_id"] == session_id for p in c["paths"]})
-        sessions.append(
-            shorten_id(session_id) + (f" (editing {', '.join(paths[:3])})" if paths else "")
-        )
+        sessions.append(session_id[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
     many = len(sessions) > 1
     who = f"{len(sessions)} other sessions are" if many else "another session is"
     return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from gitcp.text.short_ids import shorten_id
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +10,7 @@ if TYPE_CHECKING:
 
 
 # Format the messages of refusals, for git and for jj.
-_CHANGE = 12  # shown characters of the id of a change
+_SESSION, _CHANGE = 8, 12  # shown characters of an id; of a session, of its client's own id
 
 
 _FILES = 10  # files in a message
@@ -45,7 +43,7 @@ def _format_concurrent(verdict: Verdict, session_id: str) -> str:
         f"{_name_subject(verdict)} is a Claude change from another session.\n"
         "Another Claude Code session is likely active in this repo.",
         [remedy, _format_way_back(base), "Retry this session"],
-        [*_list_ids(base, session_id), ("Other session:", shorten_id(verdict["other"]))],
+        [*_list_ids(base, session_id), ("Other session:", verdict["other"][:_SESSION])],
     )
 
 
@@ -63,7 +61,7 @@ def _format_workspace(verdict: Verdict, session_id: str) -> str:
 def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
     claim = verdict["claim"]
     pid = (claim.get("process") or {}).get("pid")
-    other = shorten_id(str(claim["session_id"]))
+    other = str(claim["session_id"])[:_SESSION]
     held = f"{age} ago" + (f", by process {pid}" if pid else "")
     return _lay_out(
         "Another session is editing this working copy",
@@ -77,7 +75,7 @@ def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
         [
             ("Path:", str(claim["path"])),
             ("Claimed:", held),
-            ("This session:", shorten_id(session_id)),
+            ("This session:", session_id[:_SESSION]),
             ("Other session:", other),
         ],
     )
@@ -114,8 +112,8 @@ def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
     more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
     return [
         ("Files:", ", ".join(paths[:_FILES]) + more),
-        ("This session:", shorten_id(session_id)),
-        ("Other session:", shorten_id(verdict["other"])),
+        ("This session:", session_id[:_SESSION]),
+        ("Other session:", verdict["other"][:_SESSION]),
     ]
 
 
@@ -153,7 +151,7 @@ def _format_moved(verdict: Verdict, session_id: str, moved_path: str) -> str:
             ("Was:", _format_place(started)),
             ("Now:", _format_place(current)),
             ("Edit kept:", moved_path),
-            ("This session:", shorten_id(session_id)),
+            ("This session:", session_id[:_SESSION]),
         ],
     )
 
@@ -175,7 +173,7 @@ def _name_kind(base: Base) -> str:
 def _list_ids(base: Base, session_id: str) -> list[tuple[str, str]]:
     return [
         (f"Current {_name_kind(base)}:", _shorten_id(base)),
-        ("This session:", shorten_id(session_id)),
+        ("This session:", session_id[:_SESSION]),
     ]
 
 

@@ -12,7 +12,7 @@ from gitcp.lines import edit_lines
 from gitcp.record import journal, unheard
 from gitcp.record.journal import credit
 from gitcp.record.journal.edits import collect_work
-from gitcp.text import line_replay
+from gitcp.text import console, line_replay
 from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
@@ -32,10 +32,11 @@ def _find_committed_authors(
     repo: Repo, commit: Commit, path: str, oid: str, holder: str
 ) -> tuple[dict[int, Writer], dict[Writer, str]]:
     """(the authors of a content in earlier commits, their checkpoints); holder: a commit that has
-    the content, "" if unknown."""
+    the content, "" if unknown.  Of what a partial or shallow clone lacks for it nothing is said: a
+    person commits, and asks for no history."""
 
     parent = commit["parents"][0] if commit["parents"] else ""
-    with Objects(repo):
+    with console.Collected(), Objects(repo):
         from gitcp.lines.committed import evidence
 
         committed = evidence.Evidence(repo, worktree=False)

@@ -16,6 +16,7 @@ import pytest
 from gitcp.checkpoints import notes
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.text.short_ids import shorten_id
 from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
@@ -25,6 +26,7 @@ from tests.support.sealed import environment
 
 A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
 SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
+NAME = f"Claude Code {shorten_id(SESSION)} #3"
 # Every option of `git blame -h`, and what shapes its output otherwise.
 OPTIONS = """ |-b|-b HEAD~2..|--root|--show-stats|--progress|--score-debug|--score-debug -n|-f|-n|-p
 --score-debug --|--porcelain|--line-porcelain|--incremental|-c|-c -e -t|-t|-l|-s|-e|-w|-wen
@@ -188,9 +190,9 @@ def test_a_sessions_line_has_agent_session_and_prompt_for_its_author(history: Pa
     linked(A, SESSION, "a.txt", [[1, 1, "t1", "toolu_1"], [3, 3, "person", None]])
     mine, theirs = tool("blame", "a.txt"), tool("git", "blame", "a.txt")
     rows = mine.stdout.decode().splitlines()
-    assert "(Claude Code 1f0c5d6e #3 2005-04-08 " in rows[0] and rows[0].endswith(" 1) zeroth")
+    assert f"({NAME} 2005-04-08 " in rows[0] and rows[0].endswith(" 1) zeroth")
     assert "(A U Thor  " in rows[2] and "(Jose" in rows[3]
-    wide = len("Claude Code 1f0c5d6e #3")
+    wide = len(NAME)
     assert {row.index(" 2005-") for row in rows if row.isascii()} == {rows[0].index("(") + 1 + wide}
     assert len(theirs.stdout.splitlines()) == len(rows)
 
@@ -199,7 +201,7 @@ def test_a_line_of_a_file_with_a_newline_in_its_name_is_a_sessions_too(repo: Pat
     (repo / "a\nb").write_text("one\n")
     commit("odd", 1)
     linked(A, SESSION, "a\nb", [[1, 1, "t1", None]])
-    assert authors("a\nb") == ["Claude Code 1f0c5d6e #3"]
+    assert authors("a\nb") == [NAME]
 
 
 def test_a_line_nothing_is_known_of_is_marked_and_a_persons_keeps_its_author(
@@ -207,11 +209,10 @@ def test_a_line_nothing_is_known_of_is_marked_and_a_persons_keeps_its_author(
 ) -> None:
     linked(A, SESSION, "a.txt", [[1, 1, "t1", None], [3, 3, "unknown", None]])
     before = authors("HEAD~1", "--", "a.txt")
-    named = "Claude Code 1f0c5d6e #3"
     third = tool("git", "blame", "-L", "3,3", "--line-porcelain", "a.txt").stdout.split(b"\n")
     assert third[1] == b"author A U Thor"
     got = authors("a.txt")
-    assert (got[0], got[2]) == (named, "?")
+    assert (got[0], got[2]) == (NAME, "?")
     assert got[1] in before and got[1] != "?"
     assert authors("--mark-unknown", "a.txt")[1] == "?"
 
@@ -222,7 +223,7 @@ def test_only_author_and_mail_differ_in_the_formats_for_programs(history: Path) 
         ours = tool("blame", form, "a.txt").stdout.split(b"\n")
         theirs = tool("git", "blame", form, "a.txt").stdout.split(b"\n")
         changed = {line for line in ours if line.startswith((b"author ", b"author-mail "))}
-        assert {b"author Claude Code 1f0c5d6e #3", f"author-mail <{SESSION}>".encode()} <= changed
+        assert {f"author {NAME}".encode(), f"author-mail <{SESSION}>".encode()} <= changed
         if form == "--line-porcelain":
             pairs = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
             assert all(a.startswith((b"author ", b"author-mail ")) for a, _ in pairs) and pairs
@@ -246,7 +247,7 @@ def test_json_has_a_record_for_each_line(history: Path) -> None:
 def test_the_last_of_two_checkpoints_wrote_the_line_and_a_tie_is_nobodys(history: Path) -> None:
     linked(A, SESSION, "a.txt", [[1, 1, "t1", None]], "2005-04-07T22:13:13Z")
     linked(B, "other-session", "a.txt", [[1, 1, "t1", None]], "2005-04-07T23:00:00Z")
-    assert authors("a.txt")[0] == "Claude Code other-se #3"
+    assert authors("a.txt")[0] == f"Claude Code {shorten_id('other-session')} #3"
     linked("c" * 12, "third", "a.txt", [[1, 1, "t1", None]], "2005-04-07T23:00:00Z")
     assert authors("a.txt")[0] == "?"
 
@@ -261,7 +262,7 @@ def test_a_rewritten_commit_keeps_the_authors_of_what_the_rewrite_left_alone(
     with Objects(at):
         notes.add_link(at, git("rev-parse", "HEAD"), A)
     got = authors("a.txt")
-    assert got[0] == "Claude Code 1f0c5d6e #3"
+    assert got[0] == NAME
     assert got[2] == "?"
 
 
@@ -278,7 +279,7 @@ def test_a_line_that_blame_moved_and_that_reads_otherwise_there_is_nobodys(repo:
     (repo / "a.txt").write_text("one\n  TWO\n")
     fourth = commit("four", 4)
     moved = ("--ignore-rev", third, "--ignore-rev", fourth, "-w", "a.txt")
-    assert authors(*moved) == ["A U Thor", "Claude Code 1f0c5d6e #3"]
+    assert authors(*moved) == ["A U Thor", NAME]
 
 
 def test_damaged_records_make_nothing_known_and_one_line_says_so(history: Path) -> None:

@@ -6,13 +6,16 @@ import json
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, run, temporary
 from tests.support.harness import Agent, World
+
+FIRST = "11111111-aaaa-4a87-9186-848bdd83d62e"
 
 
 @pytest.fixture
 def a(world: World) -> Agent:
-    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
+    return world.agent(FIRST)
 
 
 def test_a_checkpoint_is_compared_with_the_worktree_and_with_another(
@@ -86,11 +89,12 @@ def test_records_compare_with_the_worktree_as_it_is_now(world: World, a: Agent) 
 def test_where_two_sessions_have_work_it_is_said_whose_is_shown(world: World, a: Agent) -> None:
     a.turn("one", {"a.py": "1\n"})
     assert run(world, "diff").stderr == ""
-    b = world.agent("22222222-aaaa-4a87-9186-848bdd83d62e")
-    b.turn("two", {"b.py": "2\n"})
+    later = "22222222-aaaa-4a87-9186-848bdd83d62e"
+    world.agent(later).turn("two", {"b.py": "2\n"})
     shown = run(world, "diff", "--name-only")
     assert shown.stdout == "b.py\n"
-    told = "the last turn, of session 22222222; '--session <id>' shows that of 11111111\n"
+    own, other = shorten_id(later), shorten_id(FIRST)
+    told = f"the last turn, of session {own}; '--session <id>' shows that of {other}\n"
     assert shown.stderr == told
     world.commit("a.py")
     assert run(world, "diff").stderr == ""

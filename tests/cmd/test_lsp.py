@@ -18,6 +18,7 @@ from lsprotocol import types
 from pytest_lsp import LanguageClient
 
 from gitcp.terminal import answers
+from gitcp.text.short_ids import shorten_id
 from tests.support import warm
 from tests.support.harness import World
 from tests.support.paths import BIN
@@ -100,7 +101,7 @@ async def test_a_line_tells_session_prompt_answer_and_commit(
     assert (name, subject) == ("commit", "commit src/one.py")
     assert len(oid) >= 7 and work.git("rev-parse", "HEAD~1").startswith(oid)
     assert told == [
-        "Claude Code #1, session session-",
+        f"Claude Code #1, session {shorten_id('session-a')}",
         "> Write one",
         "I write the function.",
     ]
@@ -212,7 +213,7 @@ async def test_an_extension_reads_author_turn_and_worktree_of_a_line(
         return await client.workspace_execute_command_async(call)
 
     line = await read(0)
-    assert line["author"] == "Claude Code, session session- #1: Write one"
+    assert line["author"] == f"Claude Code, session {shorten_id('session-a')} #1: Write one"
     assert line["worktree"] == str(work.path)
     plan = warm.run("rewind", "--dry-run", "--to", line["turn"], cwd=work.path)
     assert plan.returncode == 0, plan

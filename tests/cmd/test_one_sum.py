@@ -13,7 +13,9 @@ from gitcp.errors import OK
 from gitcp.extras.ui import browse
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import Json, World
+from tests.support.terminal import talk
 from tests.support.warm import run
 
 
@@ -92,8 +94,11 @@ def test_people_read_the_same_numbers(work: World) -> None:
     assert "  lines: +6 -0, person +2 -0\n" in shown
     assert "  +5 lines of this commit\n" in shown and "  +1 line of this commit\n" in shown
     assert "stored as" not in shown
-    logged = run("log", "-n", "1", "HEAD~1", cwd=work.path).stdout
-    assert "+5 lines" in logged and "+1 line" in logged and "person +2 -0" in logged
+    work.env["GIT_PAGER"] = "cat"
+    logged = talk(work, ["log", "-n", "1", "HEAD~1"])
+    first, *others = logged.splitlines()
+    assert first.endswith(" +8 -0")
+    assert [row.split()[0] for row in others] == [shorten_id(name) for name in SESSIONS]
     told = run("show", "-v", "--no-transcript", "HEAD~1", cwd=work.path).stdout
     assert "  stored as: 5 of 8 lines by the agent (62 %)" in told
 

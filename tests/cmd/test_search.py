@@ -17,6 +17,7 @@ from gitcp.cmd.ask import search as command
 from gitcp.extras.search import index, rules
 from gitcp.extras.search import search as search_search
 from gitcp.git.repo import Repo
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import Agent, World
 from tests.support.scenes import Scenes
 from tests.support.warm import run
@@ -141,7 +142,7 @@ def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(past: Worl
     text = run("search", "zebra", cwd=past.path).stdout
     head = past.head
     assert text.startswith(head[:7])
-    assert "session- #2" in text or "session-a #2" in text
+    assert f"Claude Code {shorten_id('session-a')} #2" in text
     assert "Introduce the zebra stage" in text and "> Write a lexer" in text
     assert "gitcp show" in text
 

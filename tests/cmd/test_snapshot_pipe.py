@@ -94,7 +94,7 @@ def test_a_failure_at_the_head_of_the_pipe_makes_no_commit(repo: Path) -> None:
 def test_a_failure_to_store_makes_no_commit(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sh("echo 2 >>README.md; echo '*.no text' >.gitattributes; echo low >n.no")
+    sh("echo 2 >>README.md; echo '*.no text' >.gitattributes; printf 'low\\r\\n' >n.no")
     break_git(monkeypatch, tmp_path / "bin", "--add|--no-filters", "fatal: n.no: no room")
     assert "n.no" in run(PIPE).stderr
     assert run("git rev-parse -q --verify refs/heads/snap").returncode

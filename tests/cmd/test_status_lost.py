@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import Agent, Json, World
 from tests.support.warm import run
 
@@ -85,7 +86,7 @@ def test_stashed_work_is_told_with_its_stash(world: World, a: Agent, mode: str) 
     if mode == "overlap":
         [entry] = records(world, "status")[0]["stashes"]
         assert entry["sessions"] == ["session-a"]
-        assert "by hand: a.txt; work of session-a\n" in world.gitcp("status")
+        assert f"by hand: a.txt; work of {shorten_id('session-a')}\n" in world.gitcp("status")
         world.git("stash", "pop", "-q")
         assert "stash@" not in world.gitcp("status")
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from gitcp.text.short_ids import shorten_id
 from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
@@ -235,7 +236,8 @@ def test_a_line_of_a_file_that_git_does_not_track_yet_is_told_as_any_other(world
     objects = world.git("count-objects")
     assert "prompt 1" in world.gitcp("why", "new.txt:2")
     blamed = world.gitcp("blame", "new.txt").splitlines()
-    assert [line[:33] for line in blamed] == ["00000000 (Claude Code session- #1"] * 2
+    who = f"00000000 (Claude Code {shorten_id('session-a')} #1"
+    assert [line[: len(who)] for line in blamed] == [who] * 2
     assert "session-a" in world.gitcp("blame", "-e", "src/new.log")
     came_from = world.git("blame", "-l", "HEAD", "src/lib.py")[:40]
     assert world.gitcp("blame", "-l", "src/moved.py").startswith(came_from)

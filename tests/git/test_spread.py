@@ -202,7 +202,7 @@ def test_a_history_told_by_several_is_the_one_told_by_one(
     alone = everything()
     monkeypatch.setattr(commits, "_FIRST", 2)
     monkeypatch.setattr(commits, "_BATCH", 3)
-    monkeypatch.setattr(exports, "_WINDOW", 3)
+    monkeypatch.setattr(exports, "WINDOW", 3)
     for module in (commits, exports):
         monkeypatch.setattr(module, "_ALONE", 2)
     assert everything() == alone

@@ -37,7 +37,7 @@ def test_a_message_stays_as_it_is_and_the_commit_gets_a_note(by_note: World, a: 
     assert message(by_note) == "commit one.py"
     [checkpoint_id] = noted(by_note, "HEAD")
     assert "write" in by_note.gitcp("show", "HEAD")
-    assert checkpoint_id in by_note.gitcp("log")
+    assert checkpoint_id in by_note.gitcp("log", "--json")
     assert by_note.gitcp("fsck") == ""
 
 

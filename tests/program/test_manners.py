@@ -74,7 +74,7 @@ def test_log_takes_numbers_and_paths_as_git_log_does(
     repo: Path, args: list[str], subjects: list[str]
 ) -> None:
     done = run("log", *args)
-    assert [line.split("  ")[1] for line in done.stdout.splitlines()] == subjects
+    assert [line.rsplit("  ", 1)[1] for line in done.stdout.splitlines()] == subjects
     inside = [a.replace("src/", "").replace("README", "../README") for a in args]
     if "src" not in args:
         assert run("log", *inside, cwd=repo / "src").stdout == done.stdout

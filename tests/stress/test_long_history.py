@@ -61,7 +61,9 @@ def test_every_commit_is_told_in_order_with_who_was_behind_it(long: Path) -> Non
     process = started(long, "log")
     lines = process.communicate()[0].decode().splitlines()
     assert process.returncode == 0
-    assert lines[2::3] == [f"        Please do change {n}" for n in reversed(range(COMMITS))]
+    told = [line.rsplit("  ", 1)[1] for line in lines]
+    assert told[::2] == [f"Change {n}" for n in reversed(range(COMMITS))]
+    assert told[1::2] == [f"> Please do change {n}" for n in reversed(range(COMMITS))]
     assert not left(process.pid)
 
 

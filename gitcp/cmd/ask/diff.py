@@ -12,7 +12,7 @@ from gitcp.git.objects import Objects, compare_trees, pack_care, patches
 from gitcp.git.repo import Repo
 from gitcp.lines import absent
 from gitcp.steps.back import steps
-from gitcp.steps.commits import stage
+from gitcp.steps.commits import open_work, stage
 from gitcp.steps.commits.work import read_work
 from gitcp.terminal import cli
 from gitcp.text import console
@@ -98,16 +98,20 @@ def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:
     work = read_work(repo)
     if args.session is None and not args.by_hand:
         last = work.find_last_turn()
-        _tell_others(work, last.ids)
+        _tell_others(repo, work, last.ids)
         return work.make_trees(last)
     names = [args.session] if args.session is not None else []
     return work.make_trees(stage.select(repo, work.edits, names, args.by_hand))
 
 
-def _tell_others(work: Work, shown: Sequence[str]) -> None:
+def _tell_others(repo: Repo, work: Work, shown: Sequence[str]) -> None:
     """Say whose turn is shown where others have work that is not committed, too."""
-    others = [shorten_id(name) for name in work.list_sessions() if name not in shown]
+    others = [name for name in work.list_sessions() if name not in shown]
+    if others:  # they may have committed their lines of a file that has changed since
+        places = open_work.read_open_work(repo, []).places.values()
+        has_work = {name for paths in places for ids in paths.values() for name in ids}
+        others = [name for name in others if name in has_work]
     if others:
         own = shorten_id(shown[0])
-        listed = ", ".join(others)
+        listed = ", ".join(map(shorten_id, others))
         console.tell(f"the last turn, of session {own}; '--session <id>' shows that of {listed}")

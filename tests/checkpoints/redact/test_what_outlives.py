@@ -86,8 +86,9 @@ def test_a_secret_of_work_that_was_given_up_or_asked_about_is_in_no_file(world: 
     world.git("commit", "-q", "-m", f"Use {TOKEN[:8]}")
     agent.end()
     questions = [
-        *(["search", "write"], ["page"], ["log", "--abandoned"], ["why", "kept.txt:1"], ["recap"]),
+        *(["search", "write"], ["page"], ["log", "--abandoned"], ["why", "kept.txt:1"]),
         *(["rewind", "--list"], ["status"], ["show", "HEAD"], ["stats"], ["clean"], ["fsck"]),
+        ["recap", "--since", "2005-01-01"],
     ]
     for words in questions:
         assert TOKEN not in world.gitcp(*words), words

@@ -14,6 +14,7 @@ from gitcp.checkpoints.share import sync
 from gitcp.checkpoints.share.remote import Remote
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.text.short_ids import shorten_id
 from tests.checkpoints.share.original_refs import ULID, own_ref, stored_by_the_original
 from tests.support.checkpoints import find_place, forget, unbundle
 from tests.support.harness import OWN, V1, World
@@ -80,7 +81,7 @@ def test_a_checkpoint_written_again_stands_on_its_first_commit(own: World) -> No
         (("show", "HEAD"), "write one"),
         (("show", "s-one"), "write one"),
         (("explain", "HEAD"), "write one"),
-        (("blame", "one.py"), "s-one"),
+        (("blame", "one.py"), shorten_id("s-one")),
         (("why", "one.py:1"), "write one"),
         (("stats", "--json", "HEAD~1..HEAD"), "s-one"),
         (("du",), "checkpoints"),

@@ -23,6 +23,7 @@ from gitcp.extras.page import highlight, render, template
 from gitcp.extras.page.render import Page
 from gitcp.git.objects import reading
 from gitcp.git.repo import Repo
+from gitcp.text.short_ids import shorten_id
 from tests.extras.page.browser import HERE, page
 from tests.extras.page.hostile import SECRET, SESSION, A
 from tests.extras.page.test_large import add_session
@@ -151,7 +152,7 @@ def test_prompts_answers_and_transcripts_are_left_out_where_others_see_it(hostil
         for words in ("second prompt", "Done.", "Please </script>", "<u>Edit", 'id="conversation"'):
             assert (words in every) is seen, words
         assert "def f():" in text and SECRET not in every
-        assert ("Claude Code 1f0c5d6e" in text) is not seen
+        assert (f"Claude Code {shorten_id(SESSION)}" in text) is not seen
 
 
 def test_a_checkpoint_a_session_and_a_range_are_meant_and_nothing_else(hostile: Path) -> None:

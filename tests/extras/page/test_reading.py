@@ -10,6 +10,7 @@ import pytest
 from gitcp.checkpoints.format import line_authors
 from gitcp.checkpoints.redact import images
 from gitcp.extras.page.render import Page
+from gitcp.text.short_ids import shorten_id
 from tests.extras.page.browser import HERE, needs_browser, show
 from tests.extras.page.hostile import SECRET
 
@@ -323,7 +324,7 @@ def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
     assert text_of(browser, "#tally") == "1 hit"
     whys = [one.text.split() for one in browser.find_elements("css selector", ".whys .why")]
     assert whys[0] == "Only lines removed by ap A Person".split()
-    assert whys[1] == "Only lines removed by A agent agent-1".split()
+    assert whys[1] == f"Only lines removed by A agent {shorten_id('agent-1')}".split()
     browser.execute_script("fill(chart)")
     heights = browser.execute_script(
         "return [...document.querySelectorAll('path.commit')].map((one) => one.getBBox().y)"

@@ -14,6 +14,7 @@ from gitcp.checkpoints.format import exports
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.lines.committed.recorded import Attested
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import Agent, World
 
 AI = "refs/notes/ai"
@@ -213,7 +214,7 @@ def test_a_note_with_keys_of_all_ages_is_read_where_we_know_nothing(world: World
     assert stats["added"] == {"agent": 5, "person": 3, "unknown": 0, "unrecorded": 0}
     assert stats["survival"]["alive"] == 5
     shown = world.gitcp("blame", "a name.py").splitlines()
-    assert "(Claude Code 0f1c " in shown[0] and "(A U Thor " in shown[1]
+    assert f"(Claude Code {shorten_id('0f1c')} " in shown[0] and "(A U Thor " in shown[1]
 
 
 def test_a_person_whom_another_tool_saw_typing_is_the_author_of_what_we_know_not(

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.lines.blame.told_lines import blame_names, text
 from tests.support import warm
 from tests.support.clients.calls import begin, end
@@ -41,7 +42,8 @@ def test_before_the_first_commit_each_line_has_its_author(world: World, index: s
     objects = sorted((world.path / ".git" / "objects").rglob("*"))
     assert blame_names(world, path) == ["session-b", "session-b", "person"]
     shown = [line.partition(" 20")[0].rstrip() for line in world.gitcp("blame", path).splitlines()]
-    assert shown == 2 * ["00000000 (Claude Code session- #1"] + ["00000000 (Not Committed Yet"]
+    author = f"00000000 (Claude Code {shorten_id('session-b')} #1"
+    assert shown == [author, author, "00000000 (Not Committed Yet"]
     why = world.gitcp("why", f"{path}:2")
     assert "session session-b, prompt 1" in why and "not committed yet" in why
     assert world.gitcp("blame", "-s", "-L3", path).endswith(f"3) {text('the person', 3)}")

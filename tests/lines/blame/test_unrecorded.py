@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import V1, forget, git
@@ -127,7 +128,7 @@ def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -
     git("add", ".")
     git("commit", "-qm", "older")
     linked(A, "session-1", "f.txt", None, "", transcript(tmp_path / "one"))
-    assert "(Claude Code session-?" in tool("blame", "--coarse", "f.txt")
+    assert f"(Claude Code {shorten_id('session-1')}?" in tool("blame", "--coarse", "f.txt")
     assert "(? " in tool("blame", "f.txt")
     assert "author-mail <?>" in tool("blame", "--coarse", "--line-porcelain", "f.txt")
     (line,) = records("--coarse")

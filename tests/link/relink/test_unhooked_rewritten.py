@@ -10,6 +10,7 @@ import pytest
 
 from gitcp.link import relink as relink_room
 from gitcp.record import open_here
+from gitcp.text.short_ids import shorten_id
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import files, logged, noted, shell, sound
 
@@ -242,7 +243,7 @@ def test_the_lines_of_a_commit_without_hooks_that_was_rebased_are_the_sessions(
     event(client)
     for path, count in (("new_5.py", len(NEW.splitlines())), ("lib.py", 1)):
         out = world.gitcp("blame", path)
-        assert out.count("(Claude Code session-") == count, out
+        assert out.count(f"(Claude Code {shorten_id(client.agent.sid)} ") == count, out
 
 
 def test_what_a_colleague_pushed_is_not_linked_beside_a_commit_without_hooks(

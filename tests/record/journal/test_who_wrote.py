@@ -8,12 +8,14 @@ import subprocess
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.record.journal.lines import ranges, shares, text
 from tests.support.clients import matchers
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.clients.process import start_sleeper
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sessions, sound, touched
+from tests.support.terminal import talk
 
 # 1. A call without its end.
 
@@ -284,7 +286,9 @@ def test_of_two_shells_that_append_to_one_new_file_each_has_the_line_that_its_co
     assert shares(world) == {a.sid: 1, b.sid: 1}
 
 
-def test_show_and_log_print_lines_that_add_up(world: World, a: Agent, b: Agent) -> None:
+def test_show_and_log_print_lines_that_add_up(
+    world: World, a: Agent, b: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a.prompt("six lines")
     edit(a, "f.txt", text(*range(6)))
     a.stop()
@@ -295,8 +299,12 @@ def test_show_and_log_print_lines_that_add_up(world: World, a: Agent, b: Agent) 
     [one] = world.commit("f.txt")
     shown = [line.strip() for line in world.gitcp("show", one).splitlines() if "lines:" in line]
     assert shown == ["lines: +8 -0, person +1 -0"]
-    log = world.gitcp("log")
-    assert "1 file, +6 lines," in log and "1 file, +2 lines," in log and "person +1 -0\n" in log
+    lines = json.loads(world.gitcp("log", "-1", "--json"))["lines"]
+    assert lines["sessions"] == {a.sid: 6, b.sid: 2} and lines["added"]["person"] == 1
+    monkeypatch.setenv("GIT_PAGER", "cat")
+    rows = talk(world, ["log", "-1"]).splitlines()
+    assert rows[0].endswith("  +9 -0")
+    assert [row.split()[0] for row in rows[1:]] == [shorten_id(a.sid), shorten_id(b.sid)]
 
 
 def test_status_names_an_active_session_whose_agent_is_dead(world: World, a: Agent) -> None:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, files, plan, points, run, temporary
 from tests.support.harness import Agent, World
 
@@ -46,17 +47,18 @@ def test_work_of_another_session_is_lost_only_when_the_person_agrees(
     before = files(world.path)
     ended = run(world, "rewind", "--files-only", "--to", oldest)
     assert ended.returncode == 128
-    told = "work of other sessions would be lost: 'a.py (22222222)', 'b.py (22222222)'; --force"
+    short = shorten_id(b.sid)
+    told = f"work of other sessions would be lost: 'a.py ({short})', 'b.py ({short})'; --force"
     assert told in ended.stderr
     assert files(world.path) == before
     assert plan(world, "--to", oldest)["b.py"] == (
         "delete",
-        "work of session 22222222 goes (undo brings it back)",
+        f"work of session {short} goes (undo brings it back)",
     )
     b.stop()
     assert run(world, "rewind", "--files-only", "--to", oldest).returncode == 128
     told = done(world, "rewind", "-f", "--files-only", "--to", oldest, "--", "a.py")
-    assert "work of session 22222222 goes" in told
+    assert f"work of session {short} goes" in told
     assert world.read("a.py") == "1\n"
     done(world, "undo")
     assert files(world.path) == before

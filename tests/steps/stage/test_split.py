@@ -13,6 +13,7 @@ from gitcp.errors import Error
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.steps.commits import split
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, run
 from tests.steps.stage.conftest import BASE
 from tests.steps.stage.test_stage import both, change
@@ -258,7 +259,7 @@ def test_a_session_in_mid_turn_is_taken_only_if_it_is_named(
     before = everything(world)
     ended = run(world, "split", "--no-edit")
     assert ended.returncode == 128
-    assert "session 22222222 is in mid-turn" in ended.stderr
+    assert f"session {shorten_id(b.sid)} is in mid-turn" in ended.stderr
     assert everything(world) == before
     said = done(world, "split", "--no-edit", "--session", "1111")
     assert "1 commit; 'gitcp undo' takes it back" in said
@@ -269,16 +270,18 @@ def test_a_session_in_mid_turn_is_taken_only_if_it_is_named(
 
 
 def test_sessions_of_dated_ids_are_named_by_what_tells_them_apart(world: World) -> None:
+    shorts = []
     for digit in "12":
         agent = world.agent(f"2026-01-29-{digit * 8}-aaaa-4a87-9186-848bdd83d62e", tools=True)
+        shorts.append(shorten_id(agent.sid))
         agent.turn(f"write {digit}", {f"{digit}.txt": f"by session {digit}\n"})
     shown = run(world, "split", "-n").stdout
-    assert "session 2026-01-29-11111111" in shown and "session 2026-01-29-22222222" in shown
+    assert all(f"session {short}, 1 prompt" in shown for short in shorts)
     agent.prompt("write more")
     ended = run(world, "split", "--no-edit")
     assert ended.returncode == 128
-    assert "session 2026-01-29-22222222 is in mid-turn" in ended.stderr
-    option = ["--session", "2026-01-29-22222222"]
+    assert f"session {shorts[1]} is in mid-turn" in ended.stderr
+    option = ["--session", shorts[1]]
     assert f"'{' '.join(option)}'" in ended.stderr
     done(world, "split", "--no-edit", *option)
     assert subjects(world, "HEAD~1..") == ["Write 2"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, files, points, run
 from tests.steps.stage.conftest import BASE
 from tests.support.harness import Agent, World
@@ -48,14 +49,16 @@ def both(world: World, a: Agent, b: Agent) -> None:
 
 def test_adjacent_lines_are_staged_by_their_authors(world: World, a: Agent, b: Agent) -> None:
     both(world, a, b)
-    assert "staged 1 file (+1 -1) of session 22222222" in done(world, "stage", "--session", "2222")
+    told = f"staged 1 file (+1 -1) of session {shorten_id(b.sid)}"
+    assert told in done(world, "stage", "--session", "2222")
     assert staged(world) == change(BASE, "line 3 of", "line three, by the other, of")
     done(world, "stage", "--by-hand")
     assert "by hand" in staged(world)
     assert "by the first" not in staged(world)
     done(world, "stage", "--session", a.sid)
     assert staged(world) == world.read("f.txt")
-    assert done(world, "stage", "--session", a.sid) == "nothing to stage of session 11111111\n"
+    told = f"nothing to stage of session {shorten_id(a.sid)}\n"
+    assert done(world, "stage", "--session", a.sid) == told
 
 
 def test_a_path_that_names_no_file_is_refused(world: World, a: Agent) -> None:
@@ -132,7 +135,8 @@ def test_undo_takes_a_staging_back_and_redo_does_it_again(world: World, a: Agent
     before = world.read("f.txt")
     done(world, "stage", "--session", a.sid, "--session", b.sid)
     content = staged(world)
-    assert "stage: 1 file of session 11111111, session 22222222" in done(world, "undo", "--list")
+    told = f"stage: 1 file of session {shorten_id(a.sid)}, session {shorten_id(b.sid)}"
+    assert told in done(world, "undo", "--list")
     assert "(1 file changed in the index)" in done(world, "undo")
     assert (staged(world), world.read("f.txt")) == (BASE, before)
     done(world, "redo")
@@ -187,8 +191,9 @@ def test_the_same_lines_replaced_by_two_are_named_and_neither_is_staged(
         ended = run(world, "stage", "--session", session.sid)
         assert ended.returncode == 1
         assert ended.stderr == (
-            "warning: 'f.txt' line 2 is left out: session 11111111 and session 22222222 replaced"
-            " the same lines (--with-overlaps stages them as they stand)\n"
+            f"warning: 'f.txt' line 2 is left out: session {shorten_id(a.sid)} and session"
+            f" {shorten_id(b.sid)} replaced the same lines"
+            " (--with-overlaps stages them as they stand)\n"
         )
         assert staged(world) == BASE
     done(world, "stage", "--with-overlaps", "--session", a.sid)
@@ -202,7 +207,7 @@ def test_a_line_inside_a_block_of_another_needs_it(world: World, a: Agent, b: Ag
     b.turn("in it", {"f.txt": change(world.read("f.txt"), "first of the block\n", more)})
     ended = run(world, "stage", "--session", b.sid)
     assert ended.returncode == 1
-    assert "it needs lines of session 11111111 that are not staged" in ended.stderr
+    assert f"it needs lines of session {shorten_id(a.sid)} that are not staged" in ended.stderr
     assert staged(world) == BASE
     found = records(world, "-n", "--session", b.sid)
     assert [(r["type"], r["first"], r["needs"]) for r in found] == [("need", 7, [a.sid])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, run
 from tests.steps.stage.conftest import BASE
 from tests.steps.stage.test_stage import change, reshape
@@ -22,8 +23,13 @@ def agents(world: World) -> tuple[Agent, Agent]:
 
 def changed(world: World, *args: str) -> list[str]:
     """The lines that a diff adds or removes."""
-    rows = done(world, "diff", "-U0", *args).splitlines()
-    return [row for row in rows if row[:1] in "+-" and not row.startswith(("+++", "---"))]
+    return list_changed(done(world, "diff", "-U0", *args))
+
+
+def list_changed(text: str) -> list[str]:
+    return [
+        row for row in text.splitlines() if row[:1] in "+-" and not row.startswith(("+++", "---"))
+    ]
 
 
 def test_alone_it_shows_what_the_last_turn_changed(
@@ -34,13 +40,28 @@ def test_alone_it_shows_what_the_last_turn_changed(
     assert done(world, "diff", "--name-only") == "f.txt\ng.txt\n"
     b.turn("two", {"f.txt": change(world.read("f.txt"), "line 2 of", "line two of")})
     world.write("f.txt", change(world.read("f.txt"), "line 3 of", "line three of"))
-    assert changed(world) == ["-line 2 of the file", "+line two of the file"]
+    shown = run(world, "diff", "-U0")
+    assert list_changed(shown.stdout) == ["-line 2 of the file", "+line two of the file"]
+    first, second = (shorten_id(sid) for sid in SIDS)
+    assert shown.stderr == (
+        f"the last turn, of session {second}; '--session <id>' shows that of {first}\n"
+    )
     world.commit()
     assert done(world, "diff", "--stat").splitlines()[-1] == (
         " 1 file changed, 1 insertion(+), 1 deletion(-)"
     )
     a.turn("three", {"g.txt": None})
     assert done(world, "diff", "--name-status", "--", "g.txt") == "D\tg.txt\n"
+
+
+def test_alone_it_names_no_session_that_committed_its_lines(
+    world: World, agents: tuple[Agent, Agent]
+) -> None:
+    a, b = agents
+    a.turn("one", {"f.txt": change(BASE, "line 1 of", "line one of")})
+    world.commit()
+    b.turn("two", {"f.txt": change(world.read("f.txt"), "line 2 of", "line two of")})
+    assert changed(world) == ["-line 2 of the file", "+line two of the file"]
 
 
 def test_a_sessions_whole_work_is_shown_without_the_others(
