@@ -122,7 +122,10 @@ def format_company(repo: Repo, session_ids: list[str]) -> str:
     sessions = []
     for session_id in session_ids:
         paths = sorted({p for c in held if c["session_id"] == session_id for p in c["paths"]})
-        sessions.append(session_id[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
+        name = session_id[:8]
+        if paths:
+            name += f" (editing {', '.join(paths[:3])})"
+        sessions.append(name)
     many = len(sessions) > 1
     who = f"{len(sessions)} other sessions are" if many else "another session is"
     return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"

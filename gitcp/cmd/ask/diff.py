@@ -108,9 +108,11 @@ def _tell_others(repo: Repo, work: Work, shown: Sequence[str]) -> None:
     """Say whose turn is shown where others have work that is not committed, too."""
     others = [name for name in work.list_sessions() if name not in shown]
     if others:  # they may have committed their lines of a file that has changed since
-        places = open_work.read_open_work(repo, []).places.values()
-        has_work = {name for paths in places for ids in paths.values() for name in ids}
-        others = [name for name in others if name in has_work]
+        at_work: set[str] = set()
+        for paths in open_work.read_open_work(repo, []).places.values():
+            for session_ids in paths.values():
+                at_work.update(session_ids)
+        others = [name for name in others if name in at_work]
     if others:
         own = shorten_id(shown[0])
         listed = ", ".join(map(shorten_id, others))
