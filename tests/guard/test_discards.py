@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 
-from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import Files, files, run
 from tests.support.harness import Agent, Json, World
 
@@ -54,7 +53,7 @@ def test_the_person_is_told_whose_files_a_command_would_discard(world: World, co
     status, said, _ = ask(a, command)
     assert status == 0
     assert "This command discards another session's work" in said
-    assert f"Other session:  {shorten_id(b.sid)}" in said
+    assert f"Other session:  {b.sid[:8]}" in said
     assert ("new.txt" if command in ("git clean -fd", "rm new.txt") else "f.txt") in said
 
 
@@ -141,7 +140,7 @@ def test_a_call_that_has_discarded_files_is_told_so_whatever_its_words_are(
     said = call.said or call.stderr
     assert ("This command has discarded another session's work" in said) == bool(lost)
     assert not lost or f"Files:          {', '.join(lost)}" in said
-    assert not lost or f"Other session:  {shorten_id(b.sid)}" in said
+    assert not lost or f"Other session:  {b.sid[:8]}" in said
     if lost:
         assert run(world, "rewind", "--tool", "toolu_9", "--", *lost).returncode == 0
         assert files(world.path) == before
@@ -187,7 +186,7 @@ def test_a_command_that_takes_anothers_work_is_told_how_to_stage_its_own(
     assert status == 0
     assert "This command takes another session's work" in said
     assert "`gitcp stage --own && git commit`" in said
-    assert f"Other session:  {shorten_id(b.sid)}" in said
+    assert f"Other session:  {b.sid[:8]}" in said
     assert "f.txt" in said
     assert ("new.txt" in said) == ("-A" in command or "--all" in command or " ." in command)
 

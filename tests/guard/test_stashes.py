@@ -87,7 +87,7 @@ def test_another_s_entry_is_named_by_its_object(
     assert f"{two[:12]} stash@{{0}}: WIP on main" in said
     assert f"git stash apply {one[:12]}" in said
     assert "Files:          g.txt" in said
-    assert f"Other session:  {shorten_id(b.sid)}" in said
+    assert f"Other session:  {b.sid[:8]}" in said
 
 
 def test_deny_refuses_to_take_another_s_entry(world: World, a: Agent, b: Agent) -> None:
