@@ -152,7 +152,16 @@ def count_tokens(module: Module) -> int:
             starts[node.lineno, node.col_offset] = not _is_docstring(node)
     count = 0
     is_counted = False
+    depth = 0  # of f-strings, which are one token before Python 3.12
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind == "FSTRING_END":
+            depth -= 1
+            continue
+        if kind == "FSTRING_START":
+            depth += 1
+        if depth > (kind == "FSTRING_START"):
+            continue
         row, column = token.start
         if row <= len(lines):
             column = len(lines[row - 1][:column].encode())
