@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from gitcp import memory
-from tests.support import commit_forms, gits, warm
+from tests.support import commit_forms, frozen, gits, warm
 from tests.support.copies import plant
+from tests.support.frozen import Frozen
 from tests.support.harness import Agent, World, enabled
 from tests.support.paths import TOP
 from tests.support.scenes import Scenes
@@ -124,6 +125,18 @@ def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     made = World(path, tmp_path / "home")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def frozen_store(tmp_path_factory: pytest.TempPathFactory) -> Frozen:
+    """A repository with a small store of the original program, which tests only read."""
+    return frozen.build(tmp_path_factory.mktemp("frozen") / "shop")
+
+
+@pytest.fixture(scope="session")
+def large_store(tmp_path_factory: pytest.TempPathFactory) -> Frozen:
+    """The same with a hundred commits, each with a conversation, and 400 tasks of these."""
+    return frozen.build(tmp_path_factory.mktemp("frozen") / "large", conversations=100)
 
 
 @pytest.fixture
