@@ -57,7 +57,7 @@ KEYS: dict[str, Key] = {
     "gitcp.redact-personal": {
         "kind": "persons",
         "default": "",
-        "meaning": "which personal data is redacted: email,phone,address,name:<file>",
+        "meaning": "which personal data is redacted: email,phone,address,ip,name:<file>",
         "without": "no prompt and no transcript is stored until it can be read",
     },
     "gitcp.images": {
@@ -273,7 +273,7 @@ LABEL: Key = {
     "without": "no prompt and no transcript is stored until it can be read",
 }
 LABELS = "gitcp.redact-label."  # the prefix of the keys of labels
-PERSONS = ("email", "phone", "address")  # values of gitcp.redact-personal besides name:<file>
+PERSONS = ("email", "phone", "address", "ip")  # values of gitcp.redact-personal besides name:<file>
 # event -> the module of gitcp/events that has its built-in pipeline
 EVENTS = {
     # of agents

@@ -1,10 +1,11 @@
-"""Find and replace personal data in a text: mail and street addresses, phone numbers, names listed
-in a file, and matches of the repository's own labels."""
+"""Find and replace personal data in a text: mail and street addresses, phone numbers, addresses of
+hosts, names listed in a file, and matches of the repository's own labels."""
 
 from __future__ import annotations
 
 import re
 
+from gitcp.checkpoints.redact.hosts import find_hosts
 from gitcp.checkpoints.redact.options import compile_option
 from gitcp.text import json
 from gitcp.text.ids import start_sha256
@@ -64,13 +65,15 @@ class Personal:
     def __init__(
         self, kinds: Sequence[str], people: Sequence[str], labels: Mapping[str, str], session: str
     ) -> None:
-        """kinds: email, phone, address.  people: names.  labels: label -> regular expression.
+        """kinds: email, phone, address, ip.  people: names.  labels: label -> regular expression.
         session: the key of suffixes.  Raise InputError, which names it, for an invalid label."""
         streets = [("ADDRESS", _make_finder(load_pattern(source))) for source in _ADDRESSES]
         finders = [("EMAIL", _find_emails), ("PHONE", _find_phones), *streets]
         self._find: list[tuple[str, Find]] = [
             (label, finder) for label, finder in finders if label.lower() in kinds
         ]
+        if "ip" in kinds:
+            self._find.append(("IP", find_hosts))
         if people:
             self._find.append(("NAME", _make_finder(_compile_names(people))))
         for label, source in labels.items():

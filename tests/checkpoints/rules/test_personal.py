@@ -12,7 +12,7 @@ from gitcp.checkpoints.redact.personal import Personal
 
 NAMES = ("Ada Lovelace", "José Nuñez", "Zoë")
 PERSONS = Redactor(
-    personal=Personal(("email", "phone", "address"), NAMES, {"ticket": r"T-\d+"}, "s1")
+    personal=Personal(("email", "phone", "address", "ip"), NAMES, {"ticket": r"T-\d+"}, "s1")
 )
 HITS = [
     *(("EMAIL", f"{local}@{domain}") for local in ("ada", "a.l", "ada+x", "o'neil", "ada_99", "a-b")
@@ -29,6 +29,9 @@ HITS = [
         "12 rue de la Paix, 75002 Paris", "5 avenue Anatole France, 75007 Paris")),
     *(("NAME", name) for name in (*NAMES, "Ada\n Lovelace")),
     ("TICKET", "T-4711"),
+    *(("IP", address) for address in (
+        "10.0.0.5", "172.16.3.4", "192.168.1.10", "100.64.0.9", "169.254.7.7", "fe80::1",
+        "fd00::12:1", "2a00:1450:4001:81b::200e")),
 ]  # fmt: skip
 STAYS = [
     "noreply@anthropic.com", "no-reply@acme.com", "git@github.com:acme/x.git", "bot@acme.com",
@@ -44,6 +47,12 @@ STAYS = [
     "12 Drive failures", "3 Court dates", "404 Not Found Way", "Street", "2 lane road",
     "10 places", "Weg 3", "Platzhalter 12", "ada lovelace", "Adaptive Lovelace", "Zoëtrope", "T-x",
     "STATE-471x",
+    # addresses that everybody has, versions, and what only has colons
+    "0.0.0.0", "255.255.255.255", "192.0.2.4", "::1", "2001:db8::1", "224.0.0.1", "99.0.48.51",
+    "1.2.3.4", "v10.0.0.1", "version 10.0.0.1", "lib==10.1.2.3", "x-10.0.0.1",
+    '"version": "10.4.4.1"', "^10.2.3.4", "10.0.19041.1",
+    "dead::beef", "std::ends", "AB:CD:EF:01:02:03", "12:34:56",
+    "1.3.6.1.4.1",
 ]  # fmt: skip
 
 
@@ -67,6 +76,18 @@ def test_what_only_looks_like_a_person_stays(text: str) -> None:
         assert PERSONS.redact_text(given.encode()).decode() == given
         line = json.dumps({"text": given}, ensure_ascii=False).encode()
         assert PERSONS.redact_jsonl(line) == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ssh root@{}", "http://{}/x", "https://{}:8443/", "host: {}", '"host": "{}"',
+        "ping -c 1 {}", "inet {}/24", "{}:8080 refused", "route to {}/24", "DNS server {}",
+    ],
+)  # fmt: skip
+def test_a_public_address_is_replaced_where_the_text_is_about_networks(text: str) -> None:
+    done = PERSONS.redact_text(text.format("93.184.216.34").encode()).decode()
+    assert "93.184" not in done and "[REDACTED_IP_" in done
 
 
 def test_a_label_is_of_characters_escaped_or_not() -> None:
