@@ -8,7 +8,13 @@ from gitcp import git
 from gitcp.checkpoints import format, listing, merging, writing
 from gitcp.checkpoints.format import merge_rules
 from gitcp.checkpoints.merging import Union
-from gitcp.checkpoints.stored import is_branch_sent, list_places, list_tips, read_directory
+from gitcp.checkpoints.stored import (
+    STORE_KEY,
+    is_branch_sent,
+    list_places,
+    list_tips,
+    read_directory,
+)
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name, refs
 from gitcp.git.objects import Objects, need_commit
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
 
     Authors = dict[str, str]  # checkpoint id -> `Name <mail> seconds zone` of its first commit
 
-_KEY = "gitcp.store"
 _NOBODY = "Unknown <unknown@local> 0 +0000"
 _SUBJECT = "Checkpoint: "
 _GONE = "gitcp: '{}' is gone (it was {}): its checkpoints have refs that jj makes no bookmark of"
@@ -36,10 +41,10 @@ def convert_store(repo: Repo) -> dict[str, str]:
     The branch stays.  A checkpoint that has a ref is united with the branch's, so a second
     conversion moves nothing.  Every clone of the branch makes the same commits.
     """
-    if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
+    if not repo.config.get_all(STORE_KEY) or repo.config.get_option(STORE_KEY) != "refs":
         with Objects(repo):
             writing.restore_branch(repo)
-        repo.git.run("config", "--local", _KEY, "refs")
+        repo.git.run("config", "--local", STORE_KEY, "refs")
     return refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: convert-store"))
 
 

@@ -264,6 +264,7 @@ def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
 
 _LEGACY = "refs/heads/entire/sessions"
 TRACKING = "refs/remotes/**/entire/checkpoints/v1"
+STORE_KEY = "gitcp.store"  # branch or refs: where new checkpoints go
 _TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
 
 
@@ -316,7 +317,7 @@ def explain_deletion(repo: Repo) -> str:
 def is_branch_sent(repo: Repo) -> bool:
     """Whether the branch is pushed: unless checkpoints get their own refs, by gitcp.store or
     because jj would make a bookmark of the branch."""
-    kind = repo.config.get_option("gitcp.store")
+    kind = repo.config.get_option(STORE_KEY)
     return bool(kind == "branch") if kind else not repo.jj_root
 
 
@@ -324,7 +325,7 @@ def needs_own_ref(repo: Repo) -> bool:
     """Whether a new checkpoint gets a ref of its own.  Without gitcp.store and without jj it is
     stored as the existing checkpoints are."""
     return not is_branch_sent(repo) or (
-        not repo.config.get_option("gitcp.store") and has_own_refs(repo)
+        not repo.config.get_option(STORE_KEY) and has_own_refs(repo)
     )
 
 

@@ -92,7 +92,7 @@ def test_at_a_terminal_enable_asks_once(world: World) -> None:
 @pytest.mark.parametrize(
     ("typed", "where"),
     [
-        ([("which one?", "3\n")], "origin"),
+        ([("which one?", "3\n"), ("which one?", "\n")], "origin"),
         (
             [("which one?", "2\n"), ("its URL:", "ssh://host/Private.git\n")],
             "ssh://host/Private.git",
@@ -106,6 +106,31 @@ def test_the_answer_is_the_destination(
     bare = world.remote("origin")
     talk(world, ["enable"], *typed)
     assert destination(world) == (str(bare) if where == "origin" else where)
+
+
+def test_what_goes_with_the_code_can_be_refs(world: World) -> None:
+    bare = world.remote("origin")
+    seen = talk(world, ["enable"], ("which one?", "3\n"), ("How are they stored?", "2\n"))
+    assert "on a branch, 'entire/checkpoints/v1'" in seen and "as refs" in seen
+    world.agent("s-one").turn("write one", {"one.py": "one\n"})
+    world.commit("one.py")
+    world.git("push", "-q", "origin", "main")
+    sent = world.git("for-each-ref", "--format=%(refname)", cwd=bare).splitlines()
+    assert "refs/heads/entire/checkpoints/v1" not in sent
+    assert any(ref.startswith("refs/entire/checkpoints/") for ref in sent)
+
+
+def test_how_checkpoints_are_stored_is_not_asked_where_there_are_some(
+    world: World, tmp_path: Path
+) -> None:
+    bare = world.share()
+    world.agent("s-one").turn("write one", {"one.py": "one\n"})
+    world.commit("one.py")
+    world.git("push", "-q", "origin", "main")
+    world.git("clone", "-q", str(bare), str(tmp_path / "colleague"))
+    colleague = World(tmp_path / "colleague", world.home, world.env)
+    seen = talk(colleague, ["enable"], ("which one?", "3\n"))
+    assert "How are they stored?" not in seen and destination(colleague) == str(bare)
 
 
 def test_what_a_tracked_file_proposes_is_not_obeyed_unasked(world: World) -> None:

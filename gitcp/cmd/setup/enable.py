@@ -8,12 +8,13 @@ import tempfile
 from importlib.util import find_spec
 
 from gitcp import agents
+from gitcp.checkpoints import stored
 from gitcp.checkpoints.share import places
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error, UsageError
 from gitcp.extras.imports import linking
 from gitcp.extras.reports import reports
-from gitcp.git import files
+from gitcp.git import files, refs
 from gitcp.git.repo import Repo
 from gitcp.setup import adapters, configured_hooks, install, takeover
 from gitcp.setup.care import installation, switches
@@ -109,8 +110,11 @@ def _enable(args: Namespace, options: Options) -> int:
     repo = _find_usable(Repo.find(init=""))
     destination = _choose_destination(repo, args)
     is_remote = destination in places.list_remotes(repo)
+    wants_refs = is_remote and not args.checkpoints and _ask_for_refs(repo)
     options.destination = "" if is_remote else destination
     writes, done, notes = install.install(repo, options)
+    if wants_refs:
+        repo.git.run("config", "--local", stored.STORE_KEY, "refs")
     notes = [*notes, *_agree(repo, destination)]
     if args.json:
         return _write_files(writes, notes, done=True)
@@ -239,6 +243,21 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
         url = cli.ask_line("its URL: ", lower=False)
         return places.check_destination(repo, url) if url else ""
     return chosen
+
+
+def _ask_for_refs(repo: Repo) -> bool:
+    """Ask whether checkpoints that are sent with the code are refs of their own, unless there are
+    some, of anybody, or it is configured."""
+    if repo.config.get_option(stored.STORE_KEY):
+        return False
+    if stored.has_checkpoints(repo) or stored.list_remote_branches(repo):
+        return False
+    print("How are they stored?  Refs are in no list of branches, and no preview deploys them.")
+    choices = (
+        f"on a branch, '{refs.REF.removeprefix('refs/heads/')}'",
+        "as refs, each checkpoint its own",
+    )
+    return picker.choose_numbered(choices, 0) == 1
 
 
 def _agree(repo: Repo, destination: str) -> list[str]:
