@@ -44,7 +44,7 @@ def follow_lines(
     """
     items: list[tuple[str, SessionData]] = []
     with Objects(repo):
-        evidence = Evidence(repo, worktree=False)
+        evidence = Evidence(repo, worktree=False, proven_alone=True)
         for oid in commits:
             commit, old_commits = read_commit(repo.objects, oid), (replaced or {}).get(oid, ())
             ids = listing.list_linked(repo.objects, oid) if commit else []

@@ -39,7 +39,7 @@ def _find_committed_authors(
     with console.Collected(), Objects(repo):
         from gitcp.lines.committed import evidence
 
-        committed = evidence.Evidence(repo, worktree=False)
+        committed = evidence.Evidence(repo, worktree=False, proven_alone=True)
         from gitcp.lines.committed import history
 
         before = history.History(repo, committed.blame_lines, parent, commit["oid"])
@@ -52,7 +52,7 @@ def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterabl
     with Objects(repo):
         from gitcp.lines.committed.evidence import Evidence
 
-        evidence = Evidence(repo, worktree=False)
+        evidence = Evidence(repo, worktree=False, proven_alone=True)
         for old in replaced:
             for path, part in paths.items():
                 if any(writer == PERSON for _, writer in part["added"]):

@@ -127,9 +127,14 @@ def _find_lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
 
 
 def _find_recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
-    """The authors of lines that have a checkpoint, not only a note of another tool."""
+    """The authors of lines that have a checkpoint, not only a note of another tool, and that are
+    proven by themselves."""
     authors = evidence.find_line_authors(oid, path).items()
-    return {line: author for line, author in authors if author["checkpoint_id"]}
+    return {
+        line: author
+        for line, author in authors
+        if author["checkpoint_id"] and not author.get("by_neighbours")
+    }
 
 
 def _list_resolved(repo: Repo, merge: str) -> list[str]:

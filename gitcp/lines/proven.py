@@ -3,6 +3,9 @@
 An edit in the transcript is the author of a significant line that it added to a path, that no
 later edit removed, and that the committed content has once.  The whole content that a tool wrote
 over an existing file proves nothing: it may repeat lines of a person.
+
+A line that the content has more than once is proven beside one that is: where both stand in the
+text of one edit as they do in the content.  That is for reading alone.
 """
 
 from __future__ import annotations
@@ -15,14 +18,16 @@ from gitcp.text import line_replay, pairing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.agents.reading.items import Load
     from gitcp.checkpoints.format.line_authors import LineRecord
     from gitcp.text.record_types import Blob
 
-    Typed = dict[bytes, tuple[str, str]]  # line -> turn, tool use
+    Call = tuple[str, str]  # turn, tool use
+    Typed = dict[bytes, Call]  # by line, without white space around it
+    Texts = list[tuple[Call, str, str]]  # of each edit, with the text before and after
 
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
 _OLD = ("old_string", "old_str", "oldString")
@@ -38,13 +43,15 @@ def add_proven_lines(
     blob: Blob,
     load: Load = load_entry,
 ) -> LineRecord:
-    """The record with `lines` in the form of lines.json, and its turns.
+    """The record with `lines` in the form of lines.json, and its turns.  An entry may have the key
+    `beside`, ranges like the others, of lines that are proven by the lines beside them.
 
     oids: path -> blob in the commit, for the paths that the session touched.  blob reads one.
     load: as for list_items().
     """
     turns: dict[str, dict[str, Any]] = {}
     typed: dict[str, Typed] = {path: {} for path in oids}
+    texts: dict[str, Texts] = {path: [] for path in oids}
     for path, before, after, turn, tool in _list_edits(transcript, turns, oids, load):
         names = [name for name in oids if path == name or path.endswith(f"/{name}")]
         old, new = (_select_telling(text) if names else set() for text in (before, after))
@@ -53,42 +60,104 @@ def add_proven_lines(
             for line in old - new:
                 path_lines.pop(line, None)
             path_lines.update(dict.fromkeys(new - old, (turn, tool)))
-    lines = {
-        path: [{"oid": oid, "ranges": ranges}]
-        for path, oid in oids.items()
-        if typed[path] and (ranges := _build_ranges(blob(oid) or b"", typed[path]))
-    }
+            texts[name].append(((turn, tool), before, after))
+    lines = {}
+    for path, oid in oids.items():
+        entry = _build_entry(blob(oid) or b"", typed[path], texts[path]) if typed[path] else None
+        if entry is not None:
+            lines[path] = [{"oid": oid, **entry}]
     metadata = {**record["metadata"], "turns": turns}
     return {**record, "metadata": metadata, "lines": lines}
 
 
 def drop_contested_lines(records: Sequence[LineRecord]) -> list[LineRecord]:
     """Results of add_proven_lines() for one commit, without lines that several of them claim."""
+    proven = _count_claims(records, ("ranges",))
+    every = _count_claims(records, ("ranges", "beside"))
+    limited: list[LineRecord] = []
+    for record in records:
+        lines = {}
+        for path, (entry,) in (record["lines"] or {}).items():
+            ranges = [row for row in entry["ranges"] if proven[path, row[0]] == 1]
+            lines[path] = [{**entry, "ranges": ranges}]
+            if "beside" in entry:
+                beside = [row for row in entry["beside"] if every[path, row[0]] == 1]
+                lines[path][0]["beside"] = beside
+        limited.append({**record, "lines": lines})
+    return limited
+
+
+def _count_claims(records: Sequence[LineRecord], keys: Sequence[str]) -> dict[tuple[str, int], int]:
+    """(path, line) -> how often records have it in ranges of these keys."""
     counts: dict[tuple[str, int], int] = {}
     for record in records:
         for path, (entry,) in (record["lines"] or {}).items():
-            for line, *_ in entry["ranges"]:
-                counts[path, line] = counts.get((path, line), 0) + 1
-    return [
-        {
-            **record,
-            "lines": {
-                path: [{**entry, "ranges": [r for r in entry["ranges"] if counts[path, r[0]] == 1]}]
-                for path, (entry,) in (record["lines"] or {}).items()
-            },
-        }
-        for record in records
-    ]
+            for key in keys:
+                for line, *_ in entry.get(key, ()):
+                    counts[path, line] = counts.get((path, line), 0) + 1
+    return counts
 
 
-def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
+def _build_entry(data: bytes, typed: Typed, texts: Texts) -> dict[str, Any] | None:
+    """`ranges` and `beside` of a content; None if no line is proven."""
     lines = [line.strip() for line in data.split(b"\n")]
     counts = pairing.count_equal_lines(lines)
-    return [
-        [number, number, *typed[line]]
-        for number, line in enumerate(lines, 1)
-        if line in typed and counts[line] == 1
-    ]
+    proven: dict[int, Call] = {}
+    for number, line in enumerate(lines, 1):
+        if line in typed and counts[line] == 1:
+            proven[number] = typed[line]
+    if not proven:
+        return None
+    entry = {"ranges": [[number, number, *call] for number, call in proven.items()]}
+    beside = _find_beside(lines, proven, texts)
+    if beside:
+        entry["beside"] = [[number, number, *beside[number]] for number in sorted(beside)]
+    return entry
+
+
+def _find_beside(
+    lines: Sequence[bytes], proven: Mapping[int, Call], texts: Texts
+) -> dict[int, Call]:
+    """Line (from 1) -> the call that wrote it, of lines that stand beside a proven one in the text
+    that a call wrote as they do in the content."""
+    written = _list_written(texts, set(proven.values()))
+    beside: dict[int, Call] = {}
+    for number, call in proven.items():
+        for run in written.get(call, ()):
+            if lines[number - 1] not in run:
+                continue
+            start = run.index(lines[number - 1])
+            for step in (-1, 1):
+                line = number + step
+                at = start + step
+                while 0 <= at < len(run) and 0 < line <= len(lines) and line not in proven:
+                    if lines[line - 1] != run[at]:
+                        break
+                    beside.setdefault(line, call)
+                    line += step
+                    at += step
+    return beside
+
+
+def _list_written(texts: Texts, calls: Collection[Call]) -> dict[Call, list[list[bytes]]]:
+    """The runs of lines that each of calls added, without white space around them."""
+    written: dict[Call, list[list[bytes]]] = {}
+    for call, before, after in texts:
+        if call not in calls:
+            continue
+        old = _split_stripped(before)
+        new = _split_stripped(after)
+        _, added = pairing.find_changed_lines(old, new)
+        for first, last in line_replay.group_runs(added):
+            written.setdefault(call, []).append(new[first : last + 1])
+    return written
+
+
+def _split_stripped(text: str) -> list[bytes]:
+    if not text:
+        return []
+    data = text.encode("utf-8", "surrogateescape")
+    return [line.strip() for line in data.split(b"\n")]
 
 
 def _list_edits(

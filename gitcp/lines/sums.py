@@ -41,6 +41,7 @@ class Sums:
     def __init__(self) -> None:
         self.commits = self.linked = 0
         self.added, self.removed = make_counts(), make_counts()
+        self.by_neighbours = 0  # of those added
         self.models: dict[tuple[str, str], int] = {}
         self.attested: dict[str, Counts] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
@@ -57,6 +58,7 @@ class Sums:
         for file in tally.files:
             row = self.files[file.path]
             day = self.days[tally.day]
+            self.by_neighbours += file.by_neighbours
             row["removed"] += file.removed
             day["removed"] += file.removed
             for who, count in file.added.items():
@@ -119,6 +121,7 @@ class Sums:
             "turns": sum(len(session["turns"]) for session in self.sessions.values()),
             "added": self.added,
             "removed": self.removed,
+            "by_neighbours": self.by_neighbours,
             "tokens": transcripts.add_tokens(
                 *(session["tokens"] for session in self.sessions.values())
             ),

@@ -35,11 +35,13 @@ WHO = ("agent", "person", "unknown", "unrecorded")
 
 @dataclass(slots=True)
 class FileTally:
-    """A file of a commit.  path: its later name; added: lines by author; removed: lines."""
+    """A file of a commit.  path: its later name; added: lines by author; removed: lines.
+    by_neighbours: of the added ones those that only their neighbours prove."""
 
     path: str
     added: Shares
     removed: int
+    by_neighbours: int
 
 
 @dataclass(slots=True)
@@ -78,7 +80,7 @@ class Tally:
 
     def pack(self) -> tuple[Any, ...]:
         """The same in types that marshal writes."""
-        files = [(file.path, file.added, file.removed) for file in self.files]
+        files = [(f.path, f.added, f.removed, f.by_neighbours) for f in self.files]
         sessions = [
             (s.checkpoint_id, s.session_id, s.agent, s.turns, s.model, s.spent, s.removed_by)
             for s in self.sessions
@@ -140,6 +142,7 @@ class Tally:
             "added": self.sum_added(),
             "removed": self.sum_removed(),
             "sessions": self.sum_sessions(),
+            "by_neighbours": sum([file.by_neighbours for file in self.files]),
         }
 
 
@@ -154,7 +157,12 @@ def unpack_tally(packed: Sequence[Any]) -> Tally:
 def count_commit(commit: CommitCounts) -> Tally:
     """Count the lines of a commit by author."""
     files = [
-        FileTally(p["path"] or p["old"], count_added(commit, p), _count_removed_lines(p))
+        FileTally(
+            p["path"] or p["old"],
+            count_added(commit, p),
+            _count_removed_lines(p),
+            _count_by_neighbours(commit, p),
+        )
         for p in list_patches(commit)
     ]
     return Tally(
@@ -250,3 +258,9 @@ def _get_owner(author: Author | None, commit: CommitCounts) -> tuple[str, str, s
 
 def _count_removed_lines(patch: Patch) -> int:
     return sum([hunk[1] for hunk in patch["hunks"]])
+
+
+def _count_by_neighbours(commit: CommitCounts, patch: Patch) -> int:
+    known = commit["known"].get(patch["path"], {})
+    new = line_authors.list_new_lines(patch["hunks"]) if known else ()
+    return sum([line in known and "by_neighbours" in known[line] for line in new])

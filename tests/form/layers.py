@@ -43,7 +43,8 @@ PURE = set(
     gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message gitcp.git.config_table
     gitcp.git.gitdir.pack_format gitcp.git.objects.patches gitcp.git.places
     gitcp.git.private_files gitcp.git.status gitcp.guard.guard_rules gitcp.lines.blame_format
-    gitcp.lines.committed.line_moves gitcp.lines.sums gitcp.lines.tally
+    gitcp.lines.committed.line_moves gitcp.lines.committed.neighbours gitcp.lines.sums
+    gitcp.lines.tally
     gitcp.record.journal.credit gitcp.record.journal.cuts gitcp.record.looks.credit_cases
     gitcp.record.match.holding gitcp.record.match.linking gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings

@@ -22,7 +22,7 @@ from gitcp.text.short_ids import shorten_id
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     from gitcp.git.objects.patches import Hunk
 
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     class Author(TypedDict):
         """who: "session", "person", "unknown" or "unrecorded".  The other keys are set for a
         session; `agent` also if a commit names one and nothing was recorded, and if a conversation
-        of it may have written the line of which no hook has heard."""
+        of it may have written the line of which no hook has heard.  by_neighbours: no edit proves
+        the line itself, but the lines around it."""
 
         who: str
         session_id: str
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         model: str
         tool_use_id: str | None
         checkpoint_id: str
+        by_neighbours: NotRequired[bool]
 
     Ranges = Sequence[Sequence[Any]]
     Blob = Callable[[str], bytes | None]
@@ -214,6 +216,20 @@ def credit_blob(
     ]
     moved = _credit_moved_lines(records, path, oid, blob, other)
     return {**moved, **(credited[0][1] if len(credited) == 1 else _choose_authors(credited))}
+
+
+def credit_beside(records: Sequence[LineRecord], path: str, oid: str) -> dict[int, Author]:
+    """The authors of the lines that transcripts prove by the lines beside them: in the range that
+    one edit wrote, though they occur elsewhere, too (`beside` of proven lines)."""
+    authors: dict[int, Author] = {}
+    for record in records:
+        for entry in list_entries(record, path):
+            if entry.get("oid") != oid:
+                continue
+            for lines, (turn, tool) in _list_ranges(entry.get("beside")):
+                author = build_author(record, str(turn), _get_name(tool))
+                authors |= dict.fromkeys(lines, author)
+    return authors
 
 
 def _choose_authors(credited: Iterable[tuple[str, dict[int, Author]]]) -> dict[int, Author]:

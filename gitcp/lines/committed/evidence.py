@@ -14,7 +14,7 @@ from gitcp.git.kept import make_key
 from gitcp.git.objects import parse_ident
 from gitcp.git.objects.reading import split_windows
 from gitcp.lines import absent, blame_format, uncommitted
-from gitcp.lines.committed import history, recorded
+from gitcp.lines.committed import history, neighbours, recorded
 from gitcp.lines.committed.beginning import find_beginning
 from gitcp.lines.committed.earlier import LARGEST, UNTOLD, About, Earlier
 from gitcp.lines.committed.recorded import Commit, Place, Readers
@@ -50,11 +50,14 @@ class Evidence:
         worktree: bool = True,
         revisions: Sequence[str] = ("HEAD",),
         share_with: Evidence | None = None,
+        proven_alone: bool = False,
     ) -> None:
         """worktree: whether the zero commit means the worktree, whose edits the journal has.
         revisions: the range of the commits that prefetch_changes() gets.  share_with: another
-        Evidence, with which this one shares what it reads of whole histories."""
+        Evidence, with which this one shares what it reads of whole histories.  proven_alone:
+        without the lines that only their neighbours prove, for what is stored."""
         self._repo = repo
+        self._proven_alone = proven_alone
         self._journalled, self.revisions = worktree, revisions
         self.readers = Readers(repo)
         self._earlier: Earlier = Earlier(
@@ -385,8 +388,29 @@ class Evidence:
                 or self.find_default_author(c)
                 for n, (c, p, line) in origins.items()
             }
-            place.authors = {**self._leave_silent(place, place.stated), **earlier}
+            authors = self._leave_silent(place, place.stated)
+            place.authors = {**authors, **earlier}
+            if not self._proven_alone:
+                place.authors |= self._find_neighbours(place, earlier)
         return place.authors
+
+    def _find_neighbours(self, place: Place, earlier: LineAuthors) -> LineAuthors:
+        """The authors of lines that only their neighbours prove.  earlier: of the lines that were
+        traced."""
+        if not place.hunks or not place.recorded:
+            return {}
+        nobody = self._find_silent(place.commit.oid, place.path)
+        if nobody is not None or self.find_default_author(place.commit.oid)["who"] != "unknown":
+            return {}
+        new = line_authors.list_new_lines(place.hunks)
+        lacking = [n for n in new if n not in place.stated or place.stated[n]["who"] == "unknown"]
+        if not lacking:
+            return {}
+        others = {n for n, author in earlier.items() if author["who"] != "unknown"}
+        taken = {n for n, author in place.stated.items() if author["who"] != "unknown"}
+        return neighbours.find_neighbours(
+            place.hunks, place.recorded, place.beside, others | taken, place.content
+        )
 
     def _leave_silent(self, place: Place, authors: LineAuthors) -> LineAuthors:
         """The authors of lines at a place; of those that no session wrote, none is a person's where

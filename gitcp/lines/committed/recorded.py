@@ -565,6 +565,12 @@ class Place:
         return lines
 
     @cached_property
+    def beside(self) -> LineAuthors:
+        """The authors of its lines that a transcript proves by the lines beside them."""
+        records = self.commit.list_records(self.path)
+        return line_authors.credit_beside(records, self.path, self.oid) if self.oid else {}
+
+    @cached_property
     def stated(self) -> LineAuthors:
         """The recorded authors, else those that a note of Git AI attests."""
         attested = self._readers.attested.find_authors(self.commit.oid, self.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +85,14 @@ def records(*argv: str) -> list[dict[str, Any]]:
 def test_a_line_is_a_sessions_where_its_transcript_proves_it(older: Path) -> None:
     lines = records()
     named = {line["line"]: line["session_id"] for line in lines if line["who"] == "session"}
-    assert named == {1: "session-1", 2: "session-1", 7: "session-1"}
+    assert named == {1: "session-1", 2: "session-1", 3: "session-1", 7: "session-1"}
+    assert [line["line"] for line in lines if "by_neighbours" in line] == [3]
     assert {line["who"] for line in lines if line["line"] not in named} == {"unknown"}
     first = lines[0]
     assert (first["number"], first["prompt"], first["tool_use_id"]) == (2, "Second", "toolu_1")
     counted = json.loads(tool("stats", "--json", "HEAD~1.."))
-    assert counted["added"] == {"agent": 3, "person": 0, "unknown": 6, "unrecorded": 0}
+    assert counted["added"] == {"agent": 4, "person": 0, "unknown": 5, "unrecorded": 0}
+    assert counted["by_neighbours"] == 1
 
 
 @pytest.mark.parametrize("question", [("stats", "--json", "HEAD~1.."), ("blame", "f.txt")])
@@ -141,3 +144,51 @@ def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -
 
 def test_two_sessions_that_touched_a_file_are_no_guess(older: Path) -> None:
     assert all("guess" not in line for line in records("--coarse"))
+
+
+EDIT = """import one
+const a_name_of_its_own = 1
+
+  it('is told', () => {
+    expect(a_name_of_its_own);
+  });
+  it('is told', () => {
+    expect(another_name_of_mine);
+  });
+"""
+BESIDE = """
+import two
+  it('is told', () => {
+    nobody spoke of this line
+  });
+}
+"""
+
+
+def test_six_screens_agree_on_what_neighbours_prove(repo: Path, tmp_path: Path) -> None:
+    (repo / "g.ts").write_text("// old\n" + EDIT + BESIDE)
+    git("add", ".")
+    git("commit", "-qm", "older")
+    edit = {"file_path": str(repo / "g.ts"), "old_string": "// old", "new_string": EDIT[:-1]}
+    linked(A, "session-1", "g.ts", None, "", transcript(tmp_path / "one", call(1, edit)))
+    told = [json.loads(line) for line in tool("blame", "--json", "g.ts").splitlines()]
+    proven = [line["line"] for line in told if line["who"] == "session"]
+    beside = [line["line"] for line in told if "by_neighbours" in line]
+    assert proven == [*range(2, 12)], "the edit, and the blank line behind it"
+    assert beside == [4, 5, 7, 8, 10, 11]
+    counts = {"agent": 10, "person": 0, "unknown": 6, "unrecorded": 0}
+    stats = json.loads(tool("stats", "--json", "HEAD~1.."))
+    assert (stats["added"], stats["by_neighbours"]) == (counts, 6)
+    (shown,) = json.loads(tool("show", "--json", "HEAD"))["commits"]
+    logged = json.loads(tool("log", "--json", "-n", "1").splitlines()[0])
+    for lines in (shown["lines"], logged["lines"]):
+        assert (lines["added"], lines["by_neighbours"]) == (counts, 6)
+    page = json.loads(tool("page", "--json", "HEAD"))
+    assert page["stats"] == stats
+    assert page["files"][0]["lines"] == {"session-1": 10, "unknown": 6}
+    recap = json.loads(tool("recap", "--json", "--since=2005-01-01"))
+    assert recap["added"]["agent"] == 10
+    # What is written for others has only what an edit itself proves.
+    ranges = re.findall(r'"start_line": ?(\d+), ?"end_line": ?(\d+)', tool("export-traces"))
+    exported = [n for first, last in ranges for n in range(int(first), int(last) + 1)]
+    assert exported == [2, 3, 6, 9]

@@ -91,3 +91,40 @@ def test_a_path_that_json_may_spell_otherwise_is_found() -> None:
     blobs = {"oid": f"{LINE}\n".encode()}
     told = proven.add_proven_lines(record, transcript(arguments), {'ä"f': "oid"}, blobs.get)
     assert told["lines"] == {'ä"f': [{"oid": "oid", "ranges": [[1, 1, "prompt-2", "u0"]]}]}
+
+
+TEXT = f"{LINE}\n}}\n\n{OTHER}"
+
+
+@pytest.mark.parametrize(
+    ("old", "content", "beside"),
+    [
+        ("old", f"}}\n\n{TEXT}\n}}\n", [4, 5]),
+        ("old", f"}}\n{LINE}\n}}\nother\n\n{OTHER}\n", [3, 5]),
+        ("old\n}", f"}}\n\n{TEXT}\n", [5]),
+        ("old", f"{TEXT}\n", []),
+    ],
+)
+def test_a_line_is_proven_beside_another_of_its_edit(
+    old: str, content: str, beside: list[int]
+) -> None:
+    """Those that an edit found there, and where the file has gone on otherwise, are not."""
+    record: Any = {"metadata": {}}
+    edit = {"file_path": "/w/f", "old_string": old, "new_string": TEXT}
+    blobs = {"oid": f"same\n\n}}\n{content}".encode() if not beside else content.encode()}
+    told = proven.add_proven_lines(record, transcript(edit), {"f": "oid"}, blobs.get)
+    assert told["lines"]
+    (entry,) = told["lines"]["f"]
+    found = [first for first, *_ in entry.get("beside", ())]
+    assert found == (beside or [5, 6])
+
+
+def test_what_two_sessions_claim_is_nobodys() -> None:
+    def record(*beside: int, proved: int) -> Any:
+        rows = [[n, n, "t", "u"] for n in beside]
+        return {"lines": {"f": [{"ranges": [[proved, proved, "t", "u"]], "beside": rows}]}}
+
+    one, two = proven.drop_contested_lines([record(2, 3, proved=1), record(3, proved=2)])
+    assert one["lines"] and two["lines"]
+    assert one["lines"]["f"] == [{"ranges": [[1, 1, "t", "u"]], "beside": []}]
+    assert two["lines"]["f"] == [{"ranges": [[2, 2, "t", "u"]], "beside": []}]
