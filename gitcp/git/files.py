@@ -491,7 +491,7 @@ def write_words(repo: Location, path: str, words: Iterable[str]) -> None:
 # Kinds of locks: the name, or its part before the first dash (`session-<id>`).
 ORDER = (
     "bisect split install rewind auto session claims abandoned"
-    " transcript journal stream v1 notes packs search unheard"
+    " transcript journal stream v1 notes packs search unheard kept"
 ).split()
 _HELD: dict[tuple[int, str], bool] = memory.get_table("locks")
 _GIVEN_UP: dict[str, bool] = memory.get_table("locks that were waited for in vain")

@@ -291,8 +291,19 @@ KINDS = (
             "",
             "the path of a scratch worktree while it is there",
         ),
+    ),
+    Kind(
+        "Contents that git does not have",
+        "tool calls, before files that git ignores, and rewind",
+        "rewind and undo",
+        "these files do not come back",
         File(
-            "steps", COMMON, "kept/", "", "what steps replaced outside the worktree, by its SHA-256"
+            "record",
+            COMMON,
+            "kept/",
+            "",
+            "ignored files that calls took, with a record of each call, and conversations that"
+            " steps replaced, by their SHA-256",
         ),
     ),
     Kind(

@@ -4,17 +4,17 @@ made."""
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 from itertools import groupby
 
 from gitcp import agents
 from gitcp.checkpoints import notes, writing
 from gitcp.errors import Changed, Error, GitError, Moved
-from gitcp.git import files, refs
-from gitcp.git.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
+from gitcp.git import refs
+from gitcp.git.files import hash_bytes, read_bytes, replace_file
 from gitcp.git.objects import need_commit
 from gitcp.git.objects.object_lists import list_commits, list_files
+from gitcp.record import contents
 from gitcp.record.session import others
 from gitcp.record.snapshot import index
 from gitcp.steps.back import plan
@@ -24,20 +24,16 @@ from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.steps.back.plan import Conflict
     from gitcp.steps.undo import Effect
 
+_NAMED = 10  # ignored files that a summary names
 # The refs that steps may change.
 _OWN = "refs/gitcp/", "refs/entire/", BRANCHES, NOTES
-
-
-def locate_kept(repo: Repo, *name: str) -> str:
-    """What a step replaced outside the worktree, by its SHA-256, or the directory of all."""
-    return repo.join_shared("kept", *name)
 
 
 def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
@@ -92,7 +88,7 @@ def _join_pair(repo: Repo, first: Effect, second: Effect) -> Effect:
     return joined
 
 
-def summarize_effects(repo: Repo, effects: Iterable[Effect]) -> str:
+def summarize_effects(repo: Repo, effects: Sequence[Effect]) -> str:
     """What effects change in git, as in `HEAD is at 1a2b3c4, 2 files changed in the index`."""
     words = []
     for effect in effects:
@@ -104,7 +100,21 @@ def summarize_effects(repo: Repo, effects: Iterable[Effect]) -> str:
             words += [f"HEAD is at {oid}" for oid in head]
             count = len(_list_staged_paths(repo.objects, effect))
             words += [f"{count_noun(count, 'file')} changed in the index"] if count else []
+    ignored = [effect for effect in effects if name_ignored(repo, effect)]
+    for effect in ignored[:_NAMED]:
+        words.append(f"'{name_ignored(repo, effect)}' is {'back' if effect['new'] else 'gone'}")
+    if ignored[_NAMED:]:
+        words.append(f"so are {len(ignored) - _NAMED} more ignored files")
     return ", ".join(words)
+
+
+def name_ignored(repo: Repo, effect: Effect) -> str:
+    """The path, relative to the root of the worktree, of an effect on a file that git ignores; ''
+    for another effect."""
+    path = str(effect.get("file", ""))
+    if "mode" not in effect or not path.startswith(f"{repo.worktree}/"):
+        return ""
+    return path[len(repo.worktree) + 1 :]
 
 
 def find_possible(
@@ -210,8 +220,11 @@ def _read_current(repo: Repo, effect: Effect) -> str | None:
 
 
 def _check_file(repo: Repo, path: str) -> None:
-    """Raise Error unless a file is where a client has conversations, which alone are written by
-    their absolute paths: the log is a ref, and may have come from elsewhere (doc/trust.md)."""
+    """Raise Error unless a file is where a client has conversations, or in this worktree: these
+    alone are written by their absolute paths.  The log is a ref, and may have come from elsewhere
+    (doc/trust.md)."""
+    if _is_in_worktree(repo, path):
+        return
     home, folders = os.path.expanduser("~"), list[str]()
     for client in map(agents.get_client, agents.list_names()):
         if client.TRANSCRIPTS:
@@ -222,6 +235,17 @@ def _check_file(repo: Repo, path: str) -> None:
     parent = os.path.realpath(os.path.dirname(path))
     if not any(f"{parent}/".startswith(f"{os.path.realpath(folder)}/") for folder in folders):
         raise Error(f"'{path}' is not a conversation of a client: no step of gitcp wrote it")
+
+
+def _is_in_worktree(repo: Repo, path: str) -> bool:
+    """Whether a file is in the worktree, behind no symbolic link and in no `.git`."""
+    root = repo.worktree
+    folder = os.path.dirname(path)
+    if not path.startswith(f"{root}/") or os.path.normpath(path) != path:
+        return False
+    if os.path.realpath(folder) != os.path.realpath(root) + folder[len(root) :]:
+        return False
+    return ".git" not in path[len(root) :].casefold().split("/")
 
 
 def describe_staging(repo: Repo, old: index.Entries, new: index.Entries) -> Effect:
@@ -355,42 +379,10 @@ def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | N
 
 
 def _write_file(repo: Repo, effect: Effect) -> None:
-    path, data = effect["file"], read_kept(repo, effect["new"])
+    path, data = effect["file"], contents.read_kept(repo, effect["new"])
     if data is None:
         os.unlink(path)
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        replace_file(path, data, 0o600)
-
-
-def keep_bytes(repo: Repo, data: bytes | None, dry: bool = False) -> str | None:
-    """Keep bytes and return their name; None for None.  dry: only return the name."""
-    if data is None:
-        return None
-    name = hash_bytes(data)
-    if dry:
-        return name
-    path = locate_kept(repo, name)
-    if _read_file(path) == data:
-        os.utime(path)  # so that clean does not remove it
-    else:
-        files.write_private(repo, path, data, durable=True)
-    return name
-
-
-def read_kept(repo: Repo, name: str | None) -> bytes | None:
-    """The bytes kept under a name; raises Error if they are gone."""
-    if name is None:
-        return None
-    data = _read_file(locate_kept(repo, name))
-    if data is None or hash_bytes(data) != name:
-        raise Error(f"content '{name[:12]}' is not kept any more")
-    return data
-
-
-def _read_file(path: str) -> bytes | None:
-    """The bytes of a kept file of any size; None if it cannot be read."""
-    try:
-        return read_file(path, most=sys.maxsize)
-    except Damaged:
-        return None
+        mode = effect.get("mode")
+        replace_file(path, data, mode & 0o777 if isinstance(mode, int) else 0o600)

@@ -34,8 +34,11 @@ _PREFIXES = frozenset(
 )
 _VCS = ("git", "jj")
 _READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
+_LOOKS = (*_READS, "test", "[", "source", ".", "stat", "file", "du", "diff", "cmp", "less")
 _QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
 _OVERWRITES = (">", ">|", "&>")
+_WRITES = (*_OVERWRITES, ">>", "&>>")
+_HOMES = ("~", "$HOME", "${HOME}")
 _HIDDEN = ("`", "$", "<(", ">(")  # signs of commands within words
 _SIGNS, _SPACES = "();<>|&", " \t\r\n"
 _BREAKS = frozenset((";", "&", "|", "&&", "||", "|&", "(", ")", ";;"))
@@ -98,6 +101,89 @@ def find_taken_entries(command: str, entries: Sequence[str]) -> list[str]:
     except (ValueError, IndexError):
         pass  # as in find_discards()
     return [oid for oid in taken if oid]
+
+
+class Named:
+    """The absolute paths that a command names.
+
+    all: the words of calls that do not only read.  lost: those that its words overwrite, move or
+    remove.  cleaned: the directories below which `git clean` takes what git ignores."""
+
+    __slots__ = ("all", "cleaned", "lost")
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self.lost: list[str] = []
+        self.cleaned: list[str] = []
+
+
+def find_named(command: str, folder: str) -> Named:
+    """What a command run in folder, an absolute path, names."""
+    named = Named()
+    try:
+        _add_named(named, command, folder)
+    except (ValueError, IndexError):
+        pass  # as in find_discards()
+    return named
+
+
+def _add_named(named: Named, command: str, folder: str) -> None:
+    for call in split_calls(command):
+        words, redirections = _split_redirections(call)
+        for sign, target in redirections:
+            if sign in _WRITES and target:
+                path = _locate_named(folder, target)
+                named.all.append(path)
+                named.lost.append(path)
+        words = _skip_prefixes(words)
+        if words[:1] and words[0] in _SHELLS and "-c" in words:
+            _add_named(named, words[words.index("-c") + 1], folder)
+            continue
+        if words[:1] == ["cd"] and len(words) == 2:
+            folder = _locate_named(folder, words[1])
+        if words[:1] == ["git"]:
+            _add_cleaned(named, words, folder)
+        elif words and words[0] not in _LOOKS:
+            _add_arguments(named, words, folder)
+
+
+def _add_cleaned(named: Named, words: Sequence[str], folder: str) -> None:
+    """Add the directories below which a call of git takes what git ignores."""
+    while words[1:2] in (["-C"], ["-c"]):
+        if words[1] == "-C":
+            folder = _locate_named(folder, words[2])
+        words = ["git", *words[3:]]
+    if words[1:2] != ["clean"]:
+        return
+    options = [word for word in words[2:] if word.startswith("-")]
+    paths = [word for word in words[2:] if not word.startswith("-")]
+    letters = {letter for word in options if not word.startswith("--") for letter in word[1:]}
+    is_dry = "n" in letters or "--dry-run" in options
+    if letters & {"x", "X"} and not is_dry:
+        named.cleaned += [_locate_named(folder, path) for path in paths or ["."]]
+
+
+def _add_arguments(named: Named, words: Sequence[str], folder: str) -> None:
+    """Add what the arguments of a call name; words: its command, and these."""
+    for word in words[1:]:
+        _, sign, value = word.partition("=")
+        if sign:
+            named.all.append(_locate_named(folder, value))
+        if not word.startswith("-"):
+            named.all.append(_locate_named(folder, word))
+    for _, _, paths in _find_losses(words):
+        named.lost += [_locate_named(folder, path) for path in paths]
+    if words[0] == "mv":
+        moved = [word for word in words[1:] if not word.startswith("-")][:-1]
+        named.lost += [_locate_named(folder, path) for path in moved]
+
+
+def _locate_named(folder: str, word: str) -> str:
+    """The absolute path that a word means in a directory."""
+    for home in _HOMES:
+        if word == home or word.startswith(f"{home}/"):
+            word = posixpath.expanduser("~") + word[len(home) :]
+    return posixpath.normpath(posixpath.join(folder, word))
 
 
 def _take_entries(words: Sequence[str], entries: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.record.journal import stashes
 from gitcp.steps import effects
-from gitcp.steps.back import conversation, plan, points, restore, steps
+from gitcp.steps.back import conversation, ignored, plan, points, restore, steps
 from gitcp.steps.back.restore import read_kept_edits
 from gitcp.steps.undo import make_step
 from gitcp.terminal import answers, cli, picker
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gitcp.commands import Rows
     from gitcp.steps.back.conversation import Conversation
     from gitcp.steps.back.plan import Point
+    from gitcp.text.record_types import JournalLine
     from gitcp.text.spans import Line
 
 OPTIONS: Rows = (
@@ -230,13 +231,16 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
 def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Move:
     """The step that takes the edits back which are recorded now."""
     call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])
+    calls = ignored.find_calls(repo, args.session, args.turn, args.tool)
+    lines: list[JournalLine] = []
     try:
         what, lines = points.find_edits(read_kept_edits(repo), args.session, args.turn, args.tool)
-        wisher = points.take_back_edits(lines, below, args.conflict)
     except Error:
-        if not entries:
+        # A call may have dropped entries of the stash, or taken ignored files, and nothing else.
+        if not entries and len({taken_call["call"] for taken_call in calls}) != 1:
             raise
-        what, wisher = f"tool {call}", points.wish_nothing()  # it has only dropped them
+        what = f"tool {call or calls[0]['call']}"
+    wisher = points.take_back_edits(lines, below, args.conflict, calls)
     step = make_step("rewind", f"the edits of {what}")
     step["effects"] = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
     return steps.Move(wisher, step)

@@ -37,7 +37,7 @@ def find_places(repo: Repo, event: dict[str, Any], begun: int | None = None) -> 
     ended began, in ns; None at its start, or if that is not known."""
     tool = event["tool"]
     folder = os.path.realpath(event.get("cwd") or repo.worktree)
-    roots = _map_roots(repo)
+    roots = map_roots(repo)
     names = [_find_name(folder, roots, repo.worktree_id)]
     command = str(tool.get("command") or "")
     for path in _list_paths(command, credit_cases.list_folders(command, folder)[:_MOST_FOLDERS]):
@@ -60,7 +60,7 @@ def find_places(repo: Repo, event: dict[str, Any], begun: int | None = None) -> 
     return CallPlaces(is_here, others, _choose_looked_at(repo, places))
 
 
-def _map_roots(repo: Repo) -> dict[str, str]:
+def map_roots(repo: Repo) -> dict[str, str]:
     """The root of each worktree -> git's name of the worktree."""
     roots = {repo.worktree: repo.worktree_id}
     above, file = os.path.split(repo.common)

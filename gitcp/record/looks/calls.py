@@ -9,7 +9,9 @@ import os
 import stat
 import time
 
-from gitcp.git import refs
+from gitcp import git
+from gitcp.errors import Error
+from gitcp.git import files, refs
 from gitcp.record import session
 from gitcp.record.journal import (
     Journal,
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
 _WINDOWS = ("shell", "mcp", "other")
+_LOSING = frozenset("rm mv cp tee truncate unlink shred sed".split())
+_READING = frozenset("cat ls head tail grep rg wc stat file less diff".split())
+_SIGNS = frozenset(";&|<>()`$\n")  # of several calls, and of files that are written
 _NAMED = 40  # words of a command that are looked for in other repositories
 
 
@@ -79,7 +84,78 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
             _hold(journal, state)
     if places and places.others:
         changed = _take_call_in_others(repo, state, event, places) or changed
+    if call["kind"] == "shell":
+        here = [repo] if is_here else []
+        for worktree in [*here, *(places.others if places else [])]:
+            _take_ignored(worktree, state, event, at, [], repo)
+    elif call["kind"] == "write" and tool_paths:
+        opening = credit.find_opening(journal.lines, state["session_id"], str(call.get("id", "")))
+        ignored = opening.get("ignored") if opening else None
+        if ignored:
+            _take_ignored(repo, state, event, at, ignored, repo)
     return changed
+
+
+def _take_ignored(
+    repo: Repo, state: State, event: dict[str, Any], at: int, paths: list[str], home: Repo
+) -> None:
+    """Keep what git ignores in a worktree and a call may take, before it; note what it took, after
+    it.  What is not kept stops no call.  paths: the ignored ones that a file tool names.  home: the
+    session's own worktree."""
+    parts = state["session_id"], str(event["tool"].get("id", "")), repo.worktree_hash
+    key = files.find_hasher("sha1")("\0".join(parts).encode("utf-8", "surrogateescape"))
+    record = repo.join_shared("kept", f"{key.hexdigest()}.json")
+    try:
+        if event["event"] == "tool-start":
+            if paths or _may_take(repo, event):
+                from gitcp.record.looks import taken
+
+                baseline = session.read_baseline(home, state["session_id"])
+                began = int(baseline["time_ns"]) if baseline else 0
+                taken.begin_call(repo, state, event, record, at, paths, began)
+        elif os.path.exists(record):
+            from gitcp.record.looks import taken
+
+            taken.end_call(repo, event, record)
+    except (Error, OSError) as e:
+        git.append_trace("files", f"{record}: {e}")
+
+
+def _reads_only(command: str) -> bool:
+    """Whether a command is one call that reads."""
+    name = command.split(maxsplit=1)[:1]
+    return bool(name) and name[0] in _READING and _SIGNS.isdisjoint(command)
+
+
+def _may_take(repo: Repo, event: dict[str, Any]) -> bool:
+    """Whether the words of a command name a file that git may ignore, or that may be lost outside
+    of the repository."""
+    from gitcp.record.looks import credit_cases
+
+    command = str(event["tool"].get("command") or "")
+    if _reads_only(command):
+        return False
+    words = credit_cases.list_words(command)[:_NAMED]
+    written = command.replace(">&", "").replace("> /dev/null", "").replace(">/dev/null", "")
+    is_losing = ">" in written or not _LOSING.isdisjoint(words)
+    if "clean" in words and "git" in words:
+        return True
+    folder = os.path.realpath(event.get("cwd") or repo.worktree)
+    work = Worktree(repo)
+    named = []
+    for word in words:
+        path = os.path.normpath(os.path.join(folder, os.path.expanduser(word)))
+        if not path.startswith(repo.worktree + os.sep):
+            if is_losing and (os.path.isfile(path) or os.path.isdir(path)):
+                return True
+            continue
+        inside = path[len(repo.worktree) + 1 :]
+        st = work.look_at(inside)
+        if is_losing and ("*" in word or (st and stat.S_ISDIR(st.st_mode))):
+            return True
+        if st and not stat.S_ISDIR(st.st_mode):
+            named.append(inside)
+    return bool(work.drop_tracked(named))
 
 
 def _end_and_hold(

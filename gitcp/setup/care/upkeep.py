@@ -13,7 +13,9 @@ from gitcp.git import files, refs
 from gitcp.git.files import exclusive, locate_lock
 from gitcp.git.objects import Objects, pack_care, parse_ident, read_commit
 from gitcp.git.private_files import WORKTREE
+from gitcp.record import contents
 from gitcp.record.journal import edits, held_lines
+from gitcp.record.looks import taken
 from gitcp.record.session import forget_marker, load_state, others
 from gitcp.record.session.others import list_marked_ids
 from gitcp.record.session.process import is_alive
@@ -25,7 +27,6 @@ from gitcp.setup.care.repair import SCRATCH_AGE
 from gitcp.setup.care.space import get_last_seen, is_settled, list_owned, list_surplus
 from gitcp.setup.care.stored import list_leftovers, remove_leftover
 from gitcp.steps import abandoned, undo
-from gitcp.steps.effects import locate_kept
 from gitcp.text import ids
 
 TYPE_CHECKING = False
@@ -238,10 +239,10 @@ def _list_recorded(survey: Survey, stream_id: str, doomed: set[str]) -> set[str]
 
 
 def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
-    """Undo logs with expired steps, and kept files that no other step needs.  A step expires like
-    an archive."""
+    """Undo logs with expired steps, and kept files that no other step and no young call needs.  A
+    step and a call expire like an archive."""
     repo, before = survey.repo, ages.now - ages.archive
-    needed: set[str] = set()
+    needed = taken.list_needed(repo, before)
     for ref, oid in survey.refs.items():
         if not ref.startswith(undo.PREFIX):
             continue
@@ -255,10 +256,10 @@ def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
             count = f"{len(steps) - len(young)} of {len(steps)} steps are"
             reason = f"{count} older than {format_days(ages.archive)}"
             yield build_finding(STEPS, ref, reason, oid=oid, before=int(before))
-    for name in files.list_names(locate_kept(repo)):
-        path = locate_kept(repo, name)
+    for name in files.list_names(contents.locate_kept(repo)):
+        path = contents.locate_kept(repo, name)
         if name not in needed and files.is_older(path, SCRATCH_AGE):
-            yield build_finding(KEPT, path, "no step of an undo log needs it")
+            yield build_finding(KEPT, path, "no step of an undo log and no call needs it")
 
 
 def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:

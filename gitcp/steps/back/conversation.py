@@ -20,7 +20,7 @@ from gitcp.git import format_now
 from gitcp.git.files import read_bytes
 from gitcp.git.objects import Lookup, read_commit
 from gitcp.link import commits
-from gitcp.record import stream
+from gitcp.record import contents, stream
 from gitcp.record.session import others, process
 from gitcp.record.session.client_transcript import (
     find_conversation,
@@ -158,8 +158,8 @@ def make_effect(repo: Repo, path: str, data: bytes, dry: bool = False) -> dict[s
     if dry."""
     return {
         "file": path,
-        "old": effects.keep_bytes(repo, read_bytes(path), dry),
-        "new": effects.keep_bytes(repo, pictures.restore_pictures(repo, data), dry),
+        "old": contents.keep_bytes(repo, read_bytes(path), dry),
+        "new": contents.keep_bytes(repo, pictures.restore_pictures(repo, data), dry),
     }
 
 

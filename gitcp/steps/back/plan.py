@@ -285,7 +285,7 @@ def find_moment(
     lines: Sequence[JournalLine], name: str, after: bool
 ) -> tuple[list[JournalLine], int] | None:
     """(the edits since a turn or tool use began, or with after since it ended; the index of that
-    line).  None if it made no edit and its opening names no unseen path.
+    line).  None for an unknown name.
 
     An edit counts by the time at which it was made: a look may see it long afterwards.
     """
@@ -295,7 +295,7 @@ def find_moment(
         if "open" in line and name in (line["open"], line.get("turn"))
     ]
     own = [n for n, line in enumerate(lines) if "path" in line and _is_part(line, name)]
-    own = own or [n for n in openings if "unseen" in lines[n]]
+    own = own or openings
     if not own:
         return None
     if after:

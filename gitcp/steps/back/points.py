@@ -34,8 +34,8 @@ from gitcp.record.snapshot.index import list_under_way
 from gitcp.record.stream import stream_list
 from gitcp.record.turn import sessions
 from gitcp.steps import undo
+from gitcp.steps.back import ignored, removed, restore
 from gitcp.steps.back import plan as back
-from gitcp.steps.back import removed, restore
 from gitcp.steps.back.plan import describe_lacking
 from gitcp.steps.back.restore import (
     KeptEdits,
@@ -58,9 +58,11 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
+    from gitcp.record.looks.taken import TakenCall
     from gitcp.record.snapshot import Worktree
     from gitcp.steps.back.plan import Action, Conflict, Facts, Plan, Point
     from gitcp.steps.back.restore import Known, Signature
+    from gitcp.steps.undo import Effect
     from gitcp.text.record_types import JournalLine, Record, Tip, Version, Writer
 
     class Wish(TypedDict):
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
         notes: list[str]
         merged: list[str]
         raw: Known
+        effects: list[Effect]  # on files that git ignores
 
     Wisher = Callable[[Present], Wish]
     Edits = Mapping[str, Sequence[tuple[Version, Version]]]  # path -> (before, after), in order
@@ -167,14 +170,15 @@ def list_moments(
 
     edits: as KeptEdits.list_moments() returns them.  prompts: turn id -> prompt.  commands: as
     KeptEdits.map_commands() returns them.  A call is named by its command, else by the first path
-    that it changed; one without edits is listed if it may have overwritten unseen content.
+    that it changed; one without edits is listed if it may have overwritten unseen content or took
+    ignored files.
     """
     lines, seen = edits[0], set(edits[1])
     lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
     points: list[Point] = []
     for line in lines:
         session, turn, tool = _get_cause(line)
-        for kind, name in (("prompt", turn if "path" in line else ""), ("tool", tool)):
+        for kind, name in (("prompt", turn if "unseen" not in line else ""), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
                 prompt, is_tool = prompts.get(turn, ""), kind == "tool"
@@ -281,7 +285,14 @@ def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version
 
 # What a step wants of the worktree: that of a point, or the present one without some edits.
 REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
-_EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
+_EMPTY: Wish = {
+    "actions": [],
+    "conflicts": [],
+    "notes": [],
+    "merged": [],
+    "raw": {},
+    "effects": [],
+}
 _IGNORED = "ignored when it was written"  # why a file's content is not recorded
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 
@@ -303,7 +314,12 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
         else:
             tree = find_point_tree(present, point)
             notes = _describe_base(point, present)
-        _refuse_unknown(present, scopes, Lookup(present.repo.objects, tree))
+        calls = ignored.list_since(present.repo, point, present.lines, AFTER)
+        back_again = ignored.plan_return(present.repo, calls, scopes, point["session_id"])
+        known = Lookup(present.repo.objects, tree)
+        _refuse_unknown(
+            present, scopes, lambda path: known(path) or _has_below(back_again.paths, path)
+        )
         base = find_tree(present.repo.objects, point["base_commit"])
         facts = _gather_facts(present, base, point["session_id"])
         facts["left_out"] = {**_read_left_out(present.repo.objects, point), **present.left_out}
@@ -312,7 +328,13 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
         lacking = describe_lacking(point["kind"], point["lacking"])
         notes = [*notes, *filter(None, [lacking]), *_describe_operations(present)]
         actions, raw = back.plan_tree(below, facts), _read_raw(present, point)
-        return {**_EMPTY, "actions": actions, "notes": notes, "raw": raw}
+        return {
+            **_EMPTY,
+            "actions": actions,
+            "notes": [*notes, *back_again.notes],
+            "raw": raw,
+            "effects": back_again.effects,
+        }
 
     return make_wish
 
@@ -326,6 +348,10 @@ def go_to_tree(tree: str) -> Wisher:
         return {**_EMPTY, "actions": back.plan_paths(changes, _gather_facts(present))}
 
     return make_wish
+
+
+def _has_below(paths: Iterable[str], scope: str) -> bool:
+    return any(back.is_below(path, [scope]) for path in paths)
 
 
 def _refuse_unknown(present: Present, scopes: Iterable[str], look: Callable[[str], object]) -> None:
@@ -435,14 +461,21 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
             "notes": _describe_operations(present),
             "merged": merged,
             "raw": raw or {},
+            "effects": [],
         }
 
     return make_wish
 
 
-def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
+def take_back_edits(
+    lines: Sequence[JournalLine],
+    scopes: Sequence[str],
+    conflict: str,
+    calls: Sequence[TakenCall] = (),
+) -> Wisher:
     """Build the wish for the worktree without some lines of find_edits(), limited to
-    scopes.  Later edits by others stay, and so do files whose content is not recorded."""
+    scopes.  Later edits by others stay, and so do files whose content is not recorded.  calls:
+    those of which ignored files come back."""
     pairs: dict[str, list[tuple[Version, Version]]] = {}
     edits = [line for line in credit.list_edits(lines) if back.is_below(line["path"], scopes)]
     unkept = sorted({line["path"] for line in edits if not line.get("kept", True)})
@@ -455,9 +488,10 @@ def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
     lacking = describe_lacking("tool", unseen)
 
     def make_wish(present: Present) -> Wish:
-        _refuse_unknown(
-            present, scopes, lambda scope: any(back.is_below(p, [scope]) for p in (*pairs, *unkept))
-        )
+        session_id = calls[0]["session"] if calls else ""
+        back_again = ignored.plan_return(present.repo, calls, scopes, session_id)
+        known = [*pairs, *unkept, *back_again.paths]
+        _refuse_unknown(present, scopes, lambda scope: _has_below(known, scope))
         read = present.repo.objects.read
         lost: list[Conflict] = [
             {"path": path, "reason": "its content is not kept any more"}
@@ -467,9 +501,14 @@ def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
         if lost and conflict != KEEP:
             return {**_EMPTY, "conflicts": lost}
         wish = leave_out(present)
-        kept = [back.make_action(path, back.KEEP, None, None, _IGNORED) for path in unkept]
-        notes = [*wish["notes"], *filter(None, [lacking])]
-        return {**wish, "actions": [*wish["actions"], *kept], "notes": notes}
+        kept = [
+            back.make_action(path, back.KEEP, None, None, _IGNORED)
+            for path in unkept
+            if path not in back_again.paths
+        ]
+        notes = [*wish["notes"], *filter(None, [lacking]), *back_again.notes]
+        actions = [*wish["actions"], *kept]
+        return {**wish, "actions": actions, "notes": notes, "effects": back_again.effects}
 
     return make_wish
 
@@ -484,6 +523,7 @@ class Prepared(NamedTuple):
     todo: list[Action]
     tree: str  # the worktree after the plan
     signs: dict[str, Signature]  # the current one of each path that changes
+    effects: list[Effect]  # on files that git ignores
 
 
 def prepare(present: Present, wisher: Wisher) -> Prepared:
@@ -501,7 +541,7 @@ def prepare(present: Present, wisher: Wisher) -> Prepared:
         conflicts += _find_twins(Lookup(repo.objects, tree), todo)
     plan: Plan = {"actions": actions, "conflicts": conflicts, "notes": wish["notes"]}
     signs = read_signatures(repo, edits)
-    return Prepared(present, wish["merged"], wish["raw"], plan, todo, tree, signs)
+    return Prepared(present, wish["merged"], wish["raw"], plan, todo, tree, signs, wish["effects"])
 
 
 def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:

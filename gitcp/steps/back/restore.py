@@ -25,7 +25,7 @@ from gitcp.record.journal import (
     read_last_seen,
 )
 from gitcp.record.journal.edits import collect_work, record_checkpoint
-from gitcp.record.looks import step_edits
+from gitcp.record.looks import step_edits, taken
 from gitcp.record.session import others
 from gitcp.record.snapshot import Filters, Worktree
 from gitcp.record.snapshot.scan import read_paths, resolve_changes, scan_worktree, write_tree
@@ -158,11 +158,12 @@ class KeptEdits:
         return self._all
 
     def list_moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
-        """(edits, and calls that may have overwritten unseen content, by their times; the turns
-        and tool uses that were cut in the middle).  Without everywhere only those since the last
-        cut."""
+        """(edits, and calls that may have overwritten unseen content or took ignored files, by
+        their times; the turns and tool uses that were cut in the middle).  Without everywhere only
+        those since the last cut."""
         edits = self.list_all() if everywhere else credit.list_edits(self._recent)
-        calls = (line for line in self._lines if "unseen" in line)
+        taking = {call["call"] for call in taken.list_calls(self.repo)}
+        calls = (line for line in self._lines if "unseen" in line or line.get("open") in taking)
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
         return lines, set() if everywhere else self._cut
 

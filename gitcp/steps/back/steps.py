@@ -23,8 +23,8 @@ from gitcp.record.journal.credit import parse_entry
 from gitcp.record.snapshot import scan
 from gitcp.record.stream import stream_list
 from gitcp.steps import effects, undo
+from gitcp.steps.back import ignored, points, restore
 from gitcp.steps.back import plan as back
-from gitcp.steps.back import points, restore
 from gitcp.steps.back.plan import list_effective
 from gitcp.steps.back.points import prepare, refuse_conflicts
 from gitcp.steps.back.restore import Apply, find_other_names, read_present, read_signatures
@@ -295,14 +295,16 @@ class Mover:
                 prepared = prepare(read_present(repo, self._dry), move.wisher)
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
-            is_needed = prepared.todo or move.step["effects"] or move.moved
+            step = {**move.step, "effects": [*move.step["effects"], *prepared.effects]}
+            is_needed = prepared.todo or step["effects"] or move.moved
             wanted = prepared.plan, move.moved
             if (wanted != agreed and not self._agree(prepared, move.moved)) or not is_needed:
                 return _build_outcome(repo, prepared, move, "", [], [])
             agreed = wanted
             try:
                 with undo.hold_log(repo):
-                    differ, notes = carry_out_plan(prepared, move.step, tip, self._progress)
+                    ignored.keep_replaced(repo, prepared.effects)
+                    differ, notes = carry_out_plan(prepared, step, tip, self._progress)
             except (Changed, Moved):
                 continue
             return _build_outcome(repo, prepared, move, move.step["id"], differ, notes)
@@ -392,10 +394,13 @@ def _build_outcome(
     notes: Sequence[str],
 ) -> Outcome:
     """The outcome of a move; step_id: '' if nothing was changed."""
+    beside = effects.summarize_effects(repo, prepared.effects)
+    if move.moved:
+        beside = effects.summarize_effects(repo, move.step["effects"])
     return {
         "step": step_id,
         "subject": move.step["reason"] if move.moved else "",
-        "beside": effects.summarize_effects(repo, move.step["effects"]) if move.moved else "",
+        "beside": beside,
         "plan": prepared.plan,
         "differ": list(differ),
         "notes": [*notes, *move.notes],

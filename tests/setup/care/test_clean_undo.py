@@ -11,8 +11,9 @@ import pytest
 
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.record import contents
 from gitcp.setup.care import upkeep
-from gitcp.steps import effects, undo
+from gitcp.steps import undo
 from tests.steps.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 
@@ -138,9 +139,9 @@ def test_the_log_of_a_worktree_that_is_gone_expires_too(
 
 def test_a_content_that_is_kept_anew_is_not_removed(world: World, a: Agent) -> None:
     repo = Repo.find(str(world.path))
-    name = effects.keep_bytes(repo, b"what was there")
+    name = contents.keep_bytes(repo, b"what was there")
     age_kept(world)
-    effects.keep_bytes(repo, b"what was there")
+    contents.keep_bytes(repo, b"what was there")
     assert clean(world, 0) == []
     age_kept(world)
     assert clean(world, 0) == [("kept-file", name)]

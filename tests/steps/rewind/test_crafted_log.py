@@ -11,7 +11,8 @@ from gitcp.git.files import hash_bytes
 from gitcp.git.objects import write_commit, write_tree
 from gitcp.git.refs import update_refs
 from gitcp.git.repo import Repo
-from gitcp.steps import effects, undo
+from gitcp.record import contents
+from gitcp.steps import undo
 from gitcp.text import json
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
@@ -55,17 +56,33 @@ def plant(repo: Repo, files: list[tuple[list[str], str]]) -> str:
     return write_tree(repo.objects, entries)
 
 
-@pytest.mark.parametrize("what", ["writes", "deletes", "leads through a link", "moves a branch"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "writes",
+        "deletes",
+        "leads through a link",
+        "leads out of the worktree",
+        "writes below .git",
+        "moves a branch",
+    ],
+)
 def test_it_changes_nothing_that_no_step_of_gitcp_changes(
     world: World, a: Agent, what: str
 ) -> None:
     a.turn("work", {"a.py": "1\n"})
     victim, repo = world.home / "profile", Repo.find(str(world.path))
-    kept = effects.keep_bytes(repo, b"evil\n")
+    kept = contents.keep_bytes(repo, b"evil\n")
     effect: dict[str, object] = {"file": str(victim), "old": kept, "new": None}
     if what == "leads through a link":
         (a.transcript.parent / "link").symlink_to(world.home)
         effect["file"] = str(a.transcript.parent / "link" / "profile")
+    elif what == "leads out of the worktree":
+        (world.path / "link").symlink_to(world.home)
+        effect |= {"file": str(world.path / "link" / "profile"), "mode": 0o755}
+    elif what == "writes below .git":
+        victim = world.path / ".git" / "hooks" / "profile"
+        effect |= {"file": str(victim), "mode": 0o755}
     elif what == "deletes":
         victim.write_text("good\n")
         effect |= {"old": None, "new": hash_bytes(b"good\n")}

@@ -11,8 +11,9 @@ from gitcp.checkpoints import notes
 from gitcp.git import refs
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.record import contents
 from gitcp.record.session.others import held_state
-from gitcp.steps import effects, undo
+from gitcp.steps import undo
 from tests.steps.rewind.going import done, run
 from tests.support.harness import World
 
@@ -82,8 +83,8 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(world: World, re
     path.write_text("new")
     effect = {
         "file": str(path),
-        "old": effects.keep_bytes(repo, b"old"),
-        "new": effects.keep_bytes(repo, b"new"),
+        "old": contents.keep_bytes(repo, b"old"),
+        "new": contents.keep_bytes(repo, b"new"),
     }
     with Objects(repo):
         undo.record_step(repo, "resume", "a conversation", [effect])
@@ -102,8 +103,8 @@ def test_a_step_that_is_only_half_possible_is_not_begun(world: World, repo: Repo
     wanted = [
         {
             "file": str(path),
-            "old": effects.keep_bytes(repo, b"before"),
-            "new": effects.keep_bytes(repo, b"ours"),
+            "old": contents.keep_bytes(repo, b"before"),
+            "new": contents.keep_bytes(repo, b"ours"),
         },
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]
