@@ -137,6 +137,7 @@ class Reading:
         self._path_keys = (*client.PATHS, "filePath", "path", "absolutePath")
         self._time, self.is_timed = began, False
         self.turns: list[Turn] = []
+        self.last_command = 0  # when the last command began, in ns since 1970
         self.ran_commands = False
         self._prompt_ids: set[str] = set()  # of the entries with prompts
         self._edits: dict[str, list[Edit]] = {}  # call without a result -> its edits
@@ -207,6 +208,7 @@ class Reading:
         arguments = item["input"] if isinstance(item["input"], dict) else {"patch": item["input"]}
         if call and kind == "shell":
             self.ran_commands = True
+            self.last_command = self._time
             command = _join_command(arguments)
             self._commands[call] = command, self._time
             self._sightings.note_command(call, len(self.turns), self._time, command)

@@ -110,7 +110,7 @@ def show(plan: Plan, objects: Objects) -> None:
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     unlinked = plan.gathered.sessions.keys() - plan.list_linked_sessions()
-    stored = unlinked & plan.imported.keys()
+    stored = unlinked & plan.counted.keys()
     before = f"; stored before: {count_noun(len(stored), 'session')}" if stored else ""
     left_out = count_noun(len(unlinked - stored), "session")
     print(f"to be stored: {plan.format_reason()}{before}; left out: {left_out}")

@@ -186,9 +186,9 @@ class Gathered:
         self._calls: dict[str, list[tuple[int, str, int, str, bool, Extent]]] = {}
         self._keys: set[tuple[str, int]] = set()  # call and time of all calls
 
-    def read(self, conversation: Conversation, roots: Sequence[str]) -> None:
-        """Add a conversation, unless it cannot be read.  A call that an older conversation also
-        has belongs to the older one."""
+    def read(self, conversation: Conversation, roots: Sequence[str], since: int = 0) -> None:
+        """Add a conversation, unless it cannot be read, with its edits since a time in ns.  A call
+        that an older conversation also has belongs to the older one."""
         session = self.sessions.setdefault(conversation.session, Session(conversation))
         client, agent = conversation.client, conversation.agent
         reading = edits.Reading(client, conversation.cwd, agent, int(conversation.created * 10**9))
@@ -197,7 +197,7 @@ class Gathered:
             for edit in reading.read_edits(edits.read_entries(conversation.path)):
                 path = make_relative(edit["path"], roots)
                 key = edit["call"], edit["at"]
-                if not path or not edit["at"] or key in self._keys:
+                if not path or not edit["at"] or edit["at"] < since or key in self._keys:
                     continue
                 keys.add(key)
                 extent = self._spool.put(json.dumps(edit["tells"]).encode())

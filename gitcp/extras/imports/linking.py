@@ -600,7 +600,7 @@ def _select_turns(turns: dict[str, dict[str, Any]], ids: Iterable[str]) -> dict[
 class Plan:
     """The plan of an import.
 
-    imported: session -> the token usage of its imported checkpoints.  counts: agent -> number of
+    counted: session -> the token usage that its checkpoints have.  counts: agent -> number of
     conversations.  size: their bytes.  recorded: the number of those whose sessions gitcp recorded
     itself.  read: the sessions of the others.  folder: a temporary directory for copies from
     databases.
@@ -611,7 +611,7 @@ class Plan:
         self.folder = self._folder.name
         self.gathered = Gathered()
         self.links: list[Link] = []
-        self.imported: dict[str, Usage] = {}
+        self.counted: dict[str, Usage] = {}
         self.counts = Counter[str]()
         self.recorded = self.size = 0
         self.read: set[str] = set()
@@ -644,23 +644,25 @@ def prepare_import(
     files, or store them without a commit.  sessions: only these; () for all.
     """
     plan, roots = Plan(), list_roots(repo, former)
-    recorded, plan.imported = list_known(repo)
+    recorded, plan.counted = list_known(repo)
     seconds = find.parse_date(repo, since)
     conversations = find_conversations(home, roots, plan.folder, clients, seconds)
     if sessions:
         conversations = [one for one in conversations if one.session in sessions]
     plan.size = sum(conversation.size for conversation in conversations)
     plan.counts = Counter(conversation.client.AGENT_TYPE for conversation in conversations)
+    resumed = map_resumed(repo)
+    recorded -= resumed.keys()
     plan.recorded = sum(conversation.session in recorded for conversation in conversations)
     new = [conversation for conversation in conversations if conversation.session not in recorded]
     plan.read = {conversation.session for conversation in new}
     for conversation in term.iterate_shown("Reading conversations", new):
-        plan.gathered.read(conversation, roots)
+        plan.gathered.read(conversation, roots, resumed.get(conversation.session, 0))
     with Contents(repo) as contents:
         planner = Planner(repo, contents, plan.gathered)
         plan.links = list(planner.find_links(find.list_own_addresses(repo), coarse))
         if unlinked:
-            plan.links += planner.list_unlinked(plan.list_linked_sessions() | plan.imported.keys())
+            plan.links += planner.list_unlinked(plan.list_linked_sessions() | plan.counted.keys())
     return plan
 
 
@@ -677,7 +679,7 @@ def prepare_one(
     plan = Plan()
     conversations, roots = find.find_session(repo, home, name, agent, former, plan.folder)
     session = conversations[0].session
-    recorded, plan.imported = list_known(repo)
+    recorded, plan.counted = list_known(repo)
     if session in recorded:
         raise Error(f"session '{session}' is recorded here: 'gitcp link <commit> {session}'")
     plan.read = {session}
@@ -692,20 +694,26 @@ def prepare_one(
     return plan
 
 
+def map_resumed(repo: Repo) -> dict[str, int]:
+    """session -> when its last hook ran, in ns since 1970, of the recorded sessions that went on
+    without hooks."""
+    found = unrecorded.look(repo).list_unsettled()
+    return {one.session: (one.heard + 1) * 10**9 for one in found if one.heard}
+
+
 def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
-    """(the sessions that gitcp recorded itself; imported session -> the token usage of its
-    checkpoints)."""
+    """(the sessions that gitcp recorded itself; session -> the token usage that its checkpoints
+    count)."""
     recorded = set(others.list_state_ids(repo))
-    imported: dict[str, Usage] = {}
+    counted: dict[str, Usage] = {}
     for checkpoint in listing.list_checkpoints(repo, skip_summary=True):
         for entry in checkpoint["sessions"]:
             session_id, metadata = entry["session_id"], entry["metadata"]
-            if metadata.get("kind") == KIND:
-                usage = metadata.get("token_usage_delta")
-                imported[session_id] = transcripts.add_tokens(imported.get(session_id), usage)
-            else:
+            usage = metadata.get("token_usage_delta")
+            counted[session_id] = transcripts.add_tokens(counted.get(session_id), usage)
+            if metadata.get("kind") != KIND:
                 recorded.add(session_id)
-    return recorded, imported
+    return recorded, counted
 
 
 def carry_out_plan(repo: Repo, plan: Plan) -> str:
@@ -713,7 +721,7 @@ def carry_out_plan(repo: Repo, plan: Plan) -> str:
     step = ""
     if plan.links:
         reason = plan.format_reason()
-        step = write_links(repo, plan.gathered, plan.links, reason, plan.imported)
+        step = write_links(repo, plan.gathered, plan.links, reason, plan.counted)
     unrecorded.look(repo)
     unrecorded.settle(repo, plan.read)
     return step

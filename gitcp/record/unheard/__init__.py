@@ -1,7 +1,8 @@
 """Conversations of clients that no hook heard of: whether it is time to look for them.
 
 <common>/gitcp/folders lists where clients keep the conversations of this repository, with the time
-of each folder at the last look: a line is `<ns> <path>`, and 0 is the time of what was not there.
+of each folder at the last look, and conversations of recorded sessions that rest, which grow if a
+client resumes them: a line is `<ns> <path>`, and 0 is the time of what was not there.
 git's hook in sh compares the times of these folders with that of the list itself.
 """
 

@@ -23,10 +23,13 @@ from gitcp.git import decode_name, files
 from gitcp.git.files import exclusive
 from gitcp.git.objects import parse_ident, read_commit
 from gitcp.record import is_off, locate_recording, session, unheard
+from gitcp.record.journal import read_journal
+from gitcp.record.session import others
 from gitcp.record.unheard.conversations import find_conversation, list_roots, make_relative
 from gitcp.text import json
 from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.spans import count_noun
+from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,18 +46,23 @@ if TYPE_CHECKING:
 AUTO = "auto"  # the value of gitcp.import with which they are imported at once
 WEEK = 7 * 24 * 3600  # seconds after its end in which a conversation's work is committed
 _MOST_PATHS = 200  # paths that one git is asked for
+_MOST_RESTING = 50  # conversations of recorded sessions that are compared at each commit
+_SLACK = 10  # seconds from a prompt to the end of its hook
+_OF_GITCP = b"# gitcp hook"  # is in the beginning of a hook of gitcp's
+_HOOK_HEAD = 1 << 10  # bytes
 _FOREVER = -1  # the size of a settled session that counts no more, however it grows
 _SHAPE = {"sessions": {None: dict}, "files": {None: list}, "settled": {None: list}}
 
 
 @dataclass(slots=True)
 class Unheard:
-    """A session by its conversations, of which a state of gitcp's knows nothing.
+    """A session by its conversations, as far as gitcp has not recorded it.
 
-    client: the name of its agent.  began, ended: in s since 1970.  turns: how many prompts it has
-    of its own; a copy of another session has none.  paths: those that its file tools wrote.
-    commands: whether it ran commands, which may have written anything.  size: the bytes of its
-    files.  told: whether a person was told of it.
+    client: the name of its agent.  heard: when its last hook ran, in s since 1970, after which it
+    went on without; 0 if no hook has heard of it.  Only what came after it counts.  began, ended:
+    in s since 1970.  turns: how many prompts it has of its own; a copy of another session has none.
+    paths: those that its file tools wrote.  commands: whether it ran commands, which may have
+    written anything.  size: the bytes of its files.  told: whether a person was told of it.
     """
 
     session: str
@@ -66,6 +74,7 @@ class Unheard:
     commands: bool = False
     size: int = 0
     told: bool = False
+    heard: int = 0
 
     def may_have_written(self, path: str, change: Change) -> bool:
         """Whether it may have written a change of a path."""
@@ -203,7 +212,7 @@ class Record:
             return False
         paths = one.paths[:_MOST_PATHS]
         times = f"--since={at + 1}", f"--until={one.ended + WEEK}"
-        return bool(self._repo.git.run("rev-list", "-1", *times, "--all", "--", *paths)[1])
+        return bool(self._repo.git.run("rev-list", "-1", *times, *listing.ALL, "--", *paths)[1])
 
 
 def _read_periods(repo: Repo) -> dict[str, list[Period]]:
@@ -220,14 +229,18 @@ def _read_periods(repo: Repo) -> dict[str, list[Period]]:
 
 
 def read_enabled(repo: Repo) -> int:
-    """When gitcp was enabled for every repository of this person, by hooks in the configuration, in
-    s since 1970; 0 if it was not, or is off here."""
-    since = repo.config.get(unheard.ENABLED)
-    if not since.isdecimal():
-        return 0
+    """When gitcp was enabled for every repository of this person, in s since 1970; 0 if it was not,
+    or is off here.  With hooks that an older git copied from its template, it was when this
+    repository was made."""
     if is_off(repo):
         return 0
-    return int(since)
+    since = repo.config.get(unheard.ENABLED)
+    if since.isdecimal():
+        return int(since)
+    hook = os.path.join(repo.common, "hooks", "post-commit")
+    if _OF_GITCP not in files.peek(hook, most=_HOOK_HEAD):
+        return 0
+    return unheard.read_time(hook) // 10**9
 
 
 def _is_within(seconds: int, periods: Iterable[Period]) -> bool:
@@ -235,8 +248,8 @@ def _is_within(seconds: int, periods: Iterable[Period]) -> bool:
 
 
 def _is_known(repo: Repo, one: Unheard) -> bool:
-    """Whether a hook has heard of a session since."""
-    return os.path.exists(session.get_state_path(repo, one.session))
+    """Whether a hook has heard of a session since of which none had."""
+    return not one.heard and os.path.exists(session.get_state_path(repo, one.session))
 
 
 def is_looked_at(name: str) -> bool:
@@ -262,6 +275,8 @@ def look(repo: Repo) -> Record:
         record.save()
         if repo.config.get_option("gitcp.import") == AUTO and record.may_be_imported_later():
             folders |= dict.fromkeys(_list_logs(repo), 0)
+        for path in _list_resting(repo):
+            folders[path] = unheard.read_time(path)
         _write_folders(repo, folders)
         return record
 
@@ -333,38 +348,101 @@ def _read_session(
     group: Sequence[Conversation],
     roots: Sequence[str],
 ) -> None:
-    """Read the conversations of a session that no hook has heard of into the record."""
+    """Read what no hook has heard of a session's conversations into the record."""
     before = record.sessions.pop(session_id, None)
-    if os.path.exists(session.get_state_path(repo, session_id)) or not group:
+    if not group:
         return
-    one = Unheard(session_id, group[0].client.NAME)
+    ended = max(conversation.mtime for conversation in group)
+    heard = _find_last_heard(repo, session_id, ended)
+    if before and before.heard:
+        record.sessions[session_id] = before  # what it did then, hooks do not hear later
+    if heard and ended <= heard + _SLACK:
+        return
+    one = _read_unheard(record, session_id, group, roots, heard, before)
+    if heard and not (one.turns and (one.paths or one.commands)):
+        return
+    if heard and before and before.heard:
+        one.heard = min(one.heard, before.heard)
+        one.began = min(one.began, before.began)
+        one.turns += before.turns
+        one.paths = sorted({*one.paths, *before.paths})
+        one.commands |= before.commands
+    record.sessions[session_id] = one
+
+
+def _find_last_heard(repo: Repo, session_id: str, ended: float) -> int:
+    """When the last hook of a session ran, in s since 1970; 0 without one.  ended: when its
+    conversations were last written; a hook that ran then or later is enough of an answer."""
+    state = others.peek_state(repo, session_id)
+    if state is None:
+        return 0
+    keys = ("last_interaction_time", "ended_at", "started_at")
+    heard = int(max(parse_time(state.get(key)) for key in keys)) or 1
+    if ended <= heard + _SLACK:
+        return heard
+    for folder in repo.list_folders():
+        for line in read_journal(repo, os.path.dirname(folder)):
+            if line.get("session") == session_id:
+                heard = max(heard, int(line["at"]) // 10**9)
+    return heard
+
+
+def _read_unheard(
+    record: Record,
+    session_id: str,
+    group: Sequence[Conversation],
+    roots: Sequence[str],
+    heard: int,
+    before: Unheard | None,
+) -> Unheard:
+    """What the conversations of a session tell of the time after its last hook.  before: as of the
+    last look."""
+    one = Unheard(session_id, group[0].client.NAME, heard=heard)
     one.told = before is not None and before.told
+    since = 0
+    if heard:
+        since = (heard + _SLACK) * 10**9
     paths: dict[str, None] = {}
     for conversation in group:
         reading = edits.Reading(conversation.client, conversation.cwd, conversation.agent)
         try:
             for edit in reading.read_edits(edits.read_entries(conversation.path)):
-                paths[make_relative(edit["path"], roots)] = None
+                if edit["at"] >= since:
+                    paths[make_relative(edit["path"], roots)] = None
         except OSError:
             continue
         one.size += conversation.size
         one.ended = max(one.ended, int(conversation.mtime))
-        one.commands |= reading.ran_commands
+        one.commands |= reading.ran_commands and reading.last_command >= since
         if not conversation.agent:
-            one.turns += len(reading.turns)
-            times = [turn["at"] // 10**9 for turn in reading.turns if turn["at"]]
+            turns = [turn for turn in reading.turns if turn["at"] >= since]
+            one.turns += len(turns)
+            times = [turn["at"] // 10**9 for turn in turns if turn["at"]]
             # Without times: it began, as far as is known, when it was first seen.
             one.began = min(times, default=before.began if before else int(conversation.mtime))
     one.paths = sorted(filter(None, paths))
-    record.sessions[session_id] = one
+    return one
 
 
 def _settle_stored(repo: Repo, record: Record) -> None:
     """Settle the sessions that checkpoints have, and whose states are gone."""
     for checkpoint in listing.list_checkpoints(repo, skip_summary=True):
         for entry in checkpoint["sessions"]:
-            if entry["session_id"] in record.sessions:
+            one = record.sessions.get(entry["session_id"])
+            if one and not one.heard:
                 record.settled[entry["session_id"]] = [_FOREVER, int(time.time())]
+
+
+def _list_resting(repo: Repo) -> list[str]:
+    """The conversations of recorded sessions that are not at work, those last heard of first: one
+    that grows was resumed."""
+    resting: list[tuple[float, str]] = []
+    for session_id in others.list_state_ids(repo):
+        state = others.peek_state(repo, session_id) or {}
+        path = state.get("transcript_path")
+        if path and state.get("phase") != "active":
+            resting.append((parse_time(state.get("last_interaction_time")), str(path)))
+    return [path for _, path in sorted(resting, reverse=True)[:_MOST_RESTING]]
 
 
 def _list_logs(repo: Repo) -> list[str]:

@@ -120,6 +120,27 @@ def test_where_the_person_enabled_every_repository_it_is_told_before_any_session
     assert counted(past) == ["silent"]
 
 
+def test_with_an_older_git_it_is_so_in_a_repository_made_since(
+    past: Yesterday, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", gits.find_older())
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(past.home / "gitconfig"))
+    mail = "[user]\n\tname = A U Thor\n\temail = author@example.com\n"
+    (past.home / "gitconfig").write_text(mail)
+    past.run("enable", "--global", "--agent", "claude-code")
+    past.write("old.py", "old = 1\n")
+    past._lines.clear()
+    work(past, "elsewhere")
+    assert counted(past) == [], "the hooks of an older git are not in a repository of before"
+    past.git("init", "-q")  # which copies the template
+    past._lines.clear()
+    work(past)
+    past.commit()
+    assert "silent" in counted(past)
+    added = json.loads(warm.run("stats", "--json", "HEAD", cwd=past.repo).stdout)["added"]
+    assert added["unknown"], added
+
+
 def test_what_an_import_could_not_link_is_told_of_again_when_a_commit_takes_it(
     silent: Yesterday,
 ) -> None:
