@@ -52,8 +52,9 @@ class Client:
     LIMITS: Mapping[str, int] = {}  # hook -> its own time-out
     NOT_HOOKED: tuple[str, ...] = ()  # the EVENTS for which no hook is installed
     SECONDS = 60  # the default time-out of a hook; 0: none
-    # Key of its settings, with dots -> the value with which it runs no hooks; in those of its
-    # administrator alone; the value of a folder that it does not trust.
+    # Key of its settings, with dots if it is in a table or has them itself -> the value with which
+    # it runs no hooks; in those of its administrator alone; the value of a folder that it does not
+    # trust.
     SWITCHES: Mapping[str, bool] = {}
     MANAGED_SWITCHES: Mapping[str, bool] = {}
     DISTRUST: tuple[str, str, str, object] | None = None  # file below home, table, key, value

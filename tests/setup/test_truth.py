@@ -298,6 +298,12 @@ def test_the_settings_of_an_administrator_decide_whether_hooks_run(
         ("gemini-cli", "~/.gemini/settings.json", GEMINI % "false", "runs no hooks"),
         ("gemini-cli", "~/.gemini/settings.json", GEMINI % "true", ""),
         ("qwen-code", "~/.qwen/settings.json", '{"disableAllHooks": true} // all', "runs no hooks"),
+        ("copilot", "~/.copilot/settings.json", '{"disableAllHooks": true}', "runs no hooks"),
+        ("copilot", ".github/copilot/settings.json", '{"disableAllHooks": true}', "runs no hooks"),
+        ("factory-droid", "~/.factory/settings.json", '{"hooksDisabled": true}', "runs no hooks"),
+        ("factory-droid", "~/.factory/settings.json", '{"hooksDisabled": false}', ""),
+        ("vs-code", ".vscode/settings.json", '{"chat.useHooks": false}', "runs no hooks"),
+        ("vs-code", ".vscode/settings.json", '{"chat.useHooks": true}', ""),
     ],
 )
 def test_doctor_names_the_switch_with_which_a_client_runs_no_hooks(

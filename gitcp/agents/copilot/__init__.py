@@ -38,6 +38,13 @@ class Copilot(agents.Client):
     TRANSCRIPTS = ".copilot/session-state"  # below it <id>/events.jsonl
     CONVERSATION = "events.jsonl"
     SECONDS = 30
+    SWITCHES = {"disableAllHooks": True}
+    SWITCH_FILES = (
+        ".github/copilot/settings.local.json",
+        ".github/copilot/settings.json",
+        ".copilot/settings.json",
+        ".copilot/config.json",
+    )
     RESUME = "copilot --resume={}"
     BEGIN = "copilot -i {}"
     PARTS = ("transcript",)

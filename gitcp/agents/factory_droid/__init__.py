@@ -15,6 +15,8 @@ class FactoryDroid(agents.Client):
     PROGRAM = "droid"
     FOLDERS = (".factory",)
     SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
+    SWITCHES = {"hooksDisabled": True}
+    SWITCH_FILES = (".factory/settings.local.json",)
     PROJECT_ENV = "CLAUDE_PROJECT_DIR"
     TRANSCRIPTS = ".factory/sessions"
     RESUME = "droid --resume {}"

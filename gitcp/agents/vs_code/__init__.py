@@ -26,6 +26,14 @@ class VsCode(agents.Client):
     }
     FORM = "vs-code"
     SECONDS = 30
+    SWITCHES = {"chat.useHooks": False}
+    SWITCH_FILES = (
+        ".vscode/settings.json",
+        ".config/Code/User/settings.json",
+        ".config/Code - Insiders/User/settings.json",
+        "Library/Application Support/Code/User/settings.json",
+        "Library/Application Support/Code - Insiders/User/settings.json",
+    )
     COVERED_BY = "copilot"
     UNTRIED = True
     KINDS = agents.make_kinds(

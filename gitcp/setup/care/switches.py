@@ -59,7 +59,10 @@ def _make(client: Client, path: str, key: str, what: str) -> Finding:
 
 
 def _get(parsed: Mapping[str, Any], key: str) -> object:
-    """The value of a key with dots; None without one."""
+    """The value of a key with dots, which the key has itself in the settings of some clients; None
+    without one."""
+    if key in parsed:
+        return parsed[key]
     value: Any = parsed
     for part in key.split("."):
         value = value.get(part) if isinstance(value, dict) else None
