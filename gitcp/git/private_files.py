@@ -283,7 +283,13 @@ KINDS = (
         File("steps", WORKTREE, "split-links", "", "what is to be stored of these commits"),
         File("steps", WORKTREE, "bisect/process", "", "the command that was run last"),
         File("steps", WORKTREE, "bisect/in-place", "", "the first step of a bisection in place"),
-        File("steps", WORKTREE, "bisect/output", "", "what its command printed last"),
+        File(
+            "steps",
+            WORKTREE,
+            "bisect/output",
+            "",
+            "what its command printed last, as it was, until the bisection ends",
+        ),
         File(
             "steps",
             WORKTREE,

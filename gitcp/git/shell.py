@@ -144,10 +144,10 @@ def run_apart(
     """Run a program in a folder, without a terminal, and with it end what it left running; return
     its status, as a shell does: 128 plus the signal that ended it, 126 or 127 if it cannot run.
 
-    output: the file that gets what it prints.  note: called before it runs with the id of its
-    process, which is that of its session as well.
+    output: the file that gets what it prints, for its owner alone.  note: called before it runs
+    with the id of its process, which is that of its session as well.
     """
-    with open(output, "wb") as file:
+    with open(output, "wb", opener=_open_for_owner) as file:
         process = subprocess.Popen(
             ["sh", "-c", _WAIT, "sh", *words],
             cwd=folder,
@@ -165,6 +165,12 @@ def run_apart(
                 os.killpg(process.pid, signal.SIGKILL)
             status = process.wait()
     return status if status >= 0 else 128 - status
+
+
+def _open_for_owner(path: str, flags: int) -> int:
+    fd = os.open(path, flags, 0o600)
+    os.fchmod(fd, 0o600)
+    return fd
 
 
 def build_own_command() -> list[str]:

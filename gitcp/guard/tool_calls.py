@@ -320,6 +320,7 @@ def judge_losses(repo: Repo, event: Record) -> str:
     session_id, objections = event["session_id"], list[str]()
     tools = [tool for tool in event.get("tools") or [event.get("tool") or {}] if tool.get("id")]
     stashing = {str(tool["id"]) for tool in tools if "stash" in str(tool.get("command") or "")}
+    stashing.update(event.get("stashing", ()))
     if not (stashing or guard.list_open(repo, session_id)):
         return ""
     look = guard.read_base(repo)

@@ -10,7 +10,7 @@ from gitcp.agents.transcripts.shell_words import find_taken_entries
 from gitcp.text.short_ids import shorten_id
 from tests.guard.test_discards import A, B
 from tests.steps.rewind.going import done, run
-from tests.support.harness import Agent, Call, World
+from tests.support.harness import Agent, Call, Json, World
 
 PILE = ["zero", "one", "two"]
 
@@ -88,6 +88,38 @@ def test_another_s_entry_is_named_by_its_object(
     assert f"git stash apply {one[:12]}" in said
     assert "Files:          g.txt" in said
     assert f"Other session:  {b.sid[:8]}" in said
+
+
+def test_an_entry_taken_without_the_word_is_told_of_after_the_call(
+    world: World, a: Agent, b: Agent
+) -> None:
+    _, two = both(world, a, b)
+    world.git("config", "alias.back", "stash pop -q")
+    first, second = sh(a, "git back", "toolu_9")
+    assert first.said == "" and second
+    assert "has taken another session's stash entry" in second.said
+    assert two[:12] in second.said and "g.txt" in second.said
+    assert world.read("g.txt") == f"by {b.sid[:4]}\n"
+    assert run(world, "rewind", "--tool", "toolu_9").returncode == 0
+    assert world.git("rev-parse", "stash@{0}") == two
+
+
+def test_an_entry_made_without_the_word_is_the_session_s(world: World, a: Agent, b: Agent) -> None:
+    world.git("config", "alias.save", "stash push -q")
+    a.prompt("work")
+    a.write("f.txt", "by a\n")
+    sh(a, "git save", "toolu_1")
+    b.prompt("look")
+    said = sh(b, "git stash pop", "toolu_2", runs=False)[0].said
+    assert "takes another session's stash entry" in said
+    call: Json = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "sleep 9"},
+        "tool_use_id": "toolu_3",
+    }
+    b.event("PreToolUse", **call)
+    world.git("stash", "push", "-q", "-m", "by hand", "--", "g.txt", ok=False)
+    assert b.event("PostToolUse", **call, tool_response={}).said == ""
 
 
 def test_deny_refuses_to_take_another_s_entry(world: World, a: Agent, b: Agent) -> None:

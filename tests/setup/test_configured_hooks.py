@@ -232,6 +232,9 @@ def test_old_and_new_gits_in_one_repository_link_each_commit(
     paths = {"old": gits.find_older(), "new": gits.find_newer()}
     for which in order.split():
         monkeypatch.setenv("PATH", paths[which])
+        if order == "new old" and which == "old":
+            for command in ("status", "doctor"):
+                assert "this git is older than 2.54" in run(command).stdout
         gitcp("enable")
     assert list_files(repo) == sorted(hook_texts.WRITTEN)
     world = World(repo, tmp_path / "home")

@@ -123,7 +123,7 @@ KEYS: dict[str, tuple[shapes.Shape, str, str]] = {
     "looked": (is_entries, "", "the content at the paths that a file tool names"),
     "ignored": ([str], "", "those of them that git ignores"),
     "writes": ({None: is_object_name}, "", "the blob that its input says a path will have"),
-    "stashes": ([is_object_name], "", "the entries of the stash, if the command names it"),
+    "stashes": ([is_object_name], "", "the entries of the stash when a command began"),
     "close": (str, "kind", "the end of this tool use"),
     "since": (is_count, "", "when it really began"),
     "goes_on": (str, "", "whether what it left running goes on: turn, or late after its turn"),

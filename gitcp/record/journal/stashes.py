@@ -36,7 +36,7 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
     """
     after = refs.list_stashes(repo)
     made, taken = set(after) - set(before), set(before) - set(after)
-    if made and _may_be_anothers(lines, who):
+    if made and may_be_anothers(lines, who):
         made = set()
     notes = [(MADE, oid) for oid in made] + [(TAKEN, oid) for oid in taken]
     if not notes:
@@ -61,11 +61,12 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
         os.close(fd)
 
 
-def _may_be_anothers(lines: Iterable[JournalLine], who: Writer) -> bool:
+def may_be_anothers(lines: Iterable[JournalLine], who: Writer) -> bool:
     """Whether a call of another session that may stash is open, and may have made an entry."""
     opened = set()
     for line in lines:
-        if "open" in line and "stashes" in line and line["session"] != who[0]:
+        may_stash = "stashes" in line and "stash" in line.get("names", ())
+        if "open" in line and may_stash and line["session"] != who[0]:
             opened.add((line["session"], line["open"]))
         elif "close" in line:
             opened.discard((line["session"], line["close"]))

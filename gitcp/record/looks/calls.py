@@ -283,8 +283,7 @@ def _open_call(
     words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
     line = {**credit.build_opening(state, call, kind, at), "names": words}
     line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
-    if "stash" in words:
-        line["stashes"] = refs.list_stashes(journal.repo)
+    line["stashes"] = refs.list_stashes(journal.repo)
     if state.get("transcript_path"):
         line["transcript"] = state["transcript_path"]
     journal.append([line])
@@ -300,8 +299,8 @@ def _close_call(
 ) -> None:
     """Close a call's window; arguments as for _open_call()."""
     call = event["tool"]
-    if "stash" in str(call.get("command") or ""):
-        _note_stashes(journal, state, call)
+    if _note_stashes(journal, state, call):
+        event["stashing"] = [*event.get("stashing", ()), str(call.get("id", ""))]
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
         from gitcp.record.session import process
@@ -331,14 +330,26 @@ def _close_call(
     _look_for_changes(journal, state, event, at, is_looked_at)
 
 
-def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
-    """Note which entries of `git stash` a call has made, and which it has taken."""
+def _note_stashes(journal: Journal, state: State, call: JournalLine) -> bool:
+    """Note which entries of `git stash` a call has made, and which it has taken; return whether it
+    did so without the word, by an alias or in a script."""
     who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     opening = credit.find_opening(journal.lines, who[0], who[2])
-    if opening and "stashes" in opening:
-        from gitcp.record.journal import stashes
+    if not opening or "stashes" not in opening:
+        return False
+    is_named = "stash" in str(call.get("command") or "")
+    before = opening["stashes"]
+    if not is_named and refs.list_stashes(journal.repo) == before:
+        return False
 
-        stashes.note_call(journal.repo, who, opening["stashes"], journal.lines)
+    from gitcp.record.journal import stashes
+
+    if not is_named:
+        if stashes.may_be_anothers(journal.lines, who):
+            return False
+        journal.append([{**opening, "names": [*opening.get("names", ()), "stash"]}])
+    stashes.note_call(journal.repo, who, before, journal.lines)
+    return not is_named
 
 
 def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:

@@ -103,7 +103,7 @@ def _build_window(call: JournalLine, ended: int | None) -> Window:
         "late": call["late"],
         "left": call["left"],
         "kind": "shell",
-        "stashes": call.get("stashes", ()),
+        "stashes": call.get("stashes", ()) if "stash" in call["names"] else (),
     }
 
 

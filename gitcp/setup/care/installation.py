@@ -131,6 +131,9 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
         reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
+        if configured_hooks.read_commands(repo.config) and not configured_hooks.are_supported():
+            old = "this git is older than 2.54: it runs no hooks from its configuration, where"
+            reason = f"{old} gitcp's are, and {reason}"
         inside = any(
             object_lists.is_inside(where, home) for home in (repo.common, repo.top) if home
         )

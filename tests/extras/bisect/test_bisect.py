@@ -262,6 +262,7 @@ def test_in_place_the_worktree_is_as_before_and_nothing_is_left_to_undo(
     world.write("mine.txt", "mine\n")
     before, outside = files(world.path), around(world)
     script = "cat ignored && ! grep -q broken a.py; s=$?; echo more >> a.py; exit $s"
+    script = f"ls -l .git/gitcp/bisect/output | grep -q ^-rw------- || exit 125; {script}"
     found = bisect(world, "--in-place", "HEAD", "--", "sh", "-c", script)
     assert [c["tool_use_id"] for c in found["changes"]] == ["toolu_7"]
     assert (files(world.path), around(world)) == (before, outside)
