@@ -466,6 +466,13 @@ def is_call(key: str, given_id: str, arguments: object) -> bool:
     return key == given_id or (key.startswith(INPUT_ID) and key == name_call(arguments))
 
 
+def is_reading(tool: str) -> bool:
+    """Whether a tool of this name writes nothing, with each client that has one."""
+    clients = map(get_client, list_names())
+    kinds = {client.KINDS[tool] for client in clients if tool in client.KINDS}
+    return bool(kinds) and kinds <= {"read", "todo"}
+
+
 def make_unknown(agent: str) -> Event:
     """The record of an unknown hook, without anything of its payload."""
     return {"type": "event", "event": "unknown", "agent": agent}

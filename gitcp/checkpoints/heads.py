@@ -13,19 +13,22 @@ from gitcp.agents.transcripts.heads import Head
 from gitcp.checkpoints import format
 from gitcp.errors import Error
 from gitcp.git.files import load_sealed, remove_file, seal_value, write_private
+from gitcp.git.objects import cat_file
 from gitcp.text import prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from gitcp.checkpoints.format.schema import Part
-    from gitcp.checkpoints.stored import SessionEntry
+    from gitcp.checkpoints.stored import Content, SessionEntry
     from gitcp.git.repo import Repo
 
-_VERSION = 1  # higher with each change of what is kept
+_VERSION = 2  # higher with each change of what is kept
 _ROOM = 4 << 20  # bytes of the file
 _LONGEST = 1000  # characters of a prompt
+_LARGEST = 1 << 20  # bytes of a transcript that is read for the prompt alone
 
 
 class Heads:
@@ -36,34 +39,48 @@ class Heads:
         self._known: dict[str, Head] | None = None  # by blob
 
     def read(self, entries: Iterable[SessionEntry]) -> dict[str, Head]:
-        """The heads of those sessions whose client may store tasks as sessions, by session id."""
-        blobs: dict[str, tuple[str, str]] = {}  # blob -> (session id, agent)
+        """The heads of sessions, by session id: of those whose client may store tasks as sessions,
+        and of those whose metadata name no prompt, if their transcripts are not large."""
+        asked: dict[str, tuple[str, str]] = {}  # blob -> (session id, agent)
         for entry in entries:
             agent = format.get_text(entry["metadata"], "agent")
             blob = _find_first_blob(entry)
-            if blob and find_client(agent).load_head_reader():
-                blobs[blob] = entry["session_id"], agent
-        if not blobs:
+            if blob and (find_client(agent).load_head_reader() or self._is_asked(entry, blob)):
+                asked[blob] = entry["session_id"], agent
+        if not asked:
             return {}
         known = self._load()
-        self._read_blobs([blob for blob in blobs if blob not in known], blobs)
-        return {blobs[blob][0]: known[blob] for blob in blobs if blob in known}
+        self._read_blobs([blob for blob in asked if blob not in known], asked)
+        return {asked[blob][0]: known[blob] for blob in asked if blob in known}
+
+    def _is_asked(self, entry: SessionEntry, blob: str) -> bool:
+        """Whether only the transcript tells what led to a session's commit: prompt.txt has no mark
+        that ends a prompt but what a prompt may have, too."""
+        if _has_causes(entry["metadata"]):
+            return False
+        if blob in self._load():
+            return True
+        if cat_file.find_promisor(self._repo):
+            return False  # a row is not worth fetching a conversation
+        try:
+            return self._repo.objects.read_size(blob) < _LARGEST
+        except Error:
+            return False
 
     def add(self, parts: Iterable[Part], entries: Iterable[SessionEntry]) -> None:
-        """Add `parent` and `title` to the parts of sessions of which they are known."""
+        """Add `parent` and `title` to the parts of sessions of which they are known, and the prompt
+        where the metadata name none."""
         found = self.read(entries)
         for part in parts:
             head = found.get(part["session_id"])
-            if head and head.parent:
+            if head is None:
+                continue
+            if head.parent:
                 part["parent"] = head.parent
-            if head and head.title:
+            if head.title:
                 part["title"] = head.title
-            if (
-                head
-                and head.prompt
-                and not any(cause["prompt"] for cause in part["files"].values())
-            ):
-                part["asked"] = [head.prompt]  # prompt.txt has also what the client wrote
+            if head.prompt and not any(cause["prompt"] for cause in part["files"].values()):
+                part["asked"] = [head.prompt]
 
     def _load(self) -> dict[str, Head]:
         if self._known is None:
@@ -71,16 +88,17 @@ class Heads:
             self._known = {blob: Head(*fields) for blob, fields in kept.items()}
         return self._known
 
-    def _read_blobs(self, unread: Sequence[str], blobs: dict[str, tuple[str, str]]) -> None:
+    def _read_blobs(self, unread: Sequence[str], asked: dict[str, tuple[str, str]]) -> None:
         if not unread:
             return
         known = self._load()
         for blob, answer in zip(unread, self._repo.objects.read_each(unread), strict=True):
             if answer:
-                reader = find_client(blobs[blob][1]).load_head_reader()
+                reader = find_client(asked[blob][1]).load_head_reader()
                 known[blob] = reader.read_head(answer[2]) if reader else Head()
                 if not known[blob].parent:
-                    known[blob].prompt = _find_last_prompt(answer[2])
+                    sent = conversation.list_prompts(answer[2]) or [""]
+                    known[blob].prompt = sent[-1][:_LONGEST]
         kept = {blob: (head.parent, head.title, head.prompt) for blob, head in known.items()}
         data = seal_value(_VERSION, kept)
         if len(data) > _ROOM:
@@ -96,17 +114,20 @@ def forget(repo: Repo) -> None:
     remove_file(_locate(repo))
 
 
+def list_sent(content: Content) -> list[str]:
+    """The prompts that the person of a stored session sent, in order."""
+    spoken = conversation.list_prompts(content["transcript"])
+    return prompt_text.list_sent(spoken, prompt_text.join_prompts(content["prompts"]))
+
+
 def _locate(repo: Repo) -> str:
     return repo.join_shared("heads")
 
 
-def _find_last_prompt(transcript: bytes) -> str:
-    """The last prompt that a person typed, its beginning if it is long; '' for none."""
-    last = ""
-    for role, text in conversation.list_entries(transcript):
-        if role == "User" and prompt_text.name_prompt(text):
-            last = text
-    return last[:_LONGEST]
+def _has_causes(metadata: Mapping[str, Any]) -> bool:
+    """Whether metadata name the prompts that led to a commit, which the original's do not."""
+    causes = metadata.get("files")
+    return isinstance(causes, dict) and bool(causes)
 
 
 def _find_first_blob(entry: SessionEntry) -> str:

@@ -10,7 +10,7 @@ from gitcp.checkpoints.transcripts import CHUNKS, hash_chunks, hash_content
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, files, format_now, gitdir, refs
 from gitcp.git.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
-from gitcp.text import console, json, line_replay, shapes
+from gitcp.text import console, json, line_replay, prompt_text, shapes
 from gitcp.text.ids import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 
 TYPE_CHECKING = False
@@ -637,8 +637,8 @@ class Parts:
 
     def read_prompts(self, files: Tree, folder: str = "") -> list[str]:
         """The prompts of a session's directory; [] if they are unreadable."""
-        prompts = decode_name(self.read_blob(files, format.PROMPT, folder) or b"")
-        return prompts.split(format.SEPARATOR) if prompts else []
+        joined = decode_name(self.read_blob(files, format.PROMPT, folder) or b"")
+        return prompt_text.cut_prompts(joined)
 
     def read_transcript(self, files: Tree, folder: str = "") -> bytes:
         """The transcript in a session's directory, as far as it can be read."""

@@ -258,7 +258,8 @@ def _number_turn(state: State, turn: dict[str, Any], asked: Sequence[str]) -> No
     """Set the turn's number to its prompt's position in the transcript; it is higher than our count
     if hooks were installed later."""
     earlier = [old.get("number", 0) for old in state["turns"].values() if old is not turn]
-    number = prompt_text.find_number(dict(enumerate(asked, 1)), turn)
+    sent = filter(prompt_text.extract_sent, asked)
+    number = prompt_text.find_number(dict(enumerate(sent, 1)), turn)
     if number > max(earlier, default=0):
         turn["number"] = number
 

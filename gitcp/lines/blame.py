@@ -8,7 +8,7 @@ import time
 from io import BytesIO
 from itertools import chain, groupby
 
-from gitcp.agents import find_client, locate_subagent_transcript
+from gitcp.agents import find_client, is_reading, locate_subagent_transcript
 from gitcp.agents.reading import conversation
 from gitcp.checkpoints.format import line_authors
 from gitcp.checkpoints.pieces import StoredPieces
@@ -225,7 +225,7 @@ def _build_origin(repo: Repo, file: str, run: Credited, at: int | None) -> Recor
         "author": decode_name(headers.get(b"author", b"")),
         "time": at,
         "commit": commit if entry["oid"].strip("0") else None,
-        "call": _find_call(repo, author),
+        "call": _find_edit(repo, author),
         "resume": _build_resume_command(repo, author, entry["oid"]),
     }
 
@@ -242,10 +242,17 @@ def _build_resume_command(repo: Repo, author: Author, oid: str) -> str:
     return f"gitcp resume {name}" if client.can_cut() else ""
 
 
-def _find_call(repo: Repo, author: Author) -> CallContext | None:
+def _find_edit(repo: Repo, author: Author) -> CallContext | None:
+    """The call that wrote lines; None if it is not known, or if what is known of it writes
+    nothing."""
     tool = author["tool_use_id"]
-    if not tool:
+    call = _find_call(repo, author, tool) if tool else None
+    if call is None or is_reading(call["name"]):
         return None
+    return call
+
+
+def _find_call(repo: Repo, author: Author, tool: str) -> CallContext | None:
     if author["checkpoint_id"]:
         return _find_stored_call(repo, author, tool)
     state = others.peek_state(repo, author["session_id"])

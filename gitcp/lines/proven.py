@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from gitcp.agents import name_call
 from gitcp.agents.reading.items import list_items
 from gitcp.agents.transcripts import agent_words, blocks, load_entry
+from gitcp.checkpoints import redact
 from gitcp.text import line_replay, pairing
 
 TYPE_CHECKING = False
@@ -33,6 +35,7 @@ _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
 _OLD = ("old_string", "old_str", "oldString")
 _NEW = ("new_string", "new_str", "newString")
 _CREATED = "File created"  # the start of a tool's answer when it created a file
+_REDACTED = redact.REDACTED.decode()
 _FAILED = ("<tool_use_error>", "Error", "error")
 
 
@@ -185,8 +188,11 @@ def _list_edits(
         elif item["kind"] == "result" and item["id"] in open_calls:
             arguments, call_turn = open_calls.pop(item["id"])
             if call_turn and not item["failed"] and not item["text"].startswith(_FAILED):
+                name = item["id"]
+                if _REDACTED in name:  # as those of other calls, too
+                    name = name_call(arguments)
                 for path, old, new in _list_changes(arguments, item["text"].startswith(_CREATED)):
-                    yield path, old, new, call_turn, item["id"]
+                    yield path, old, new, call_turn, name
 
 
 def _spell(name: str) -> bytes:

@@ -677,8 +677,10 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
         contents = []
         for entry in checkpoint["sessions"]:
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
-            part = schema.build_part(content["metadata"], content["prompts"])
-            more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
+            sent = heads.list_sent(content)
+            part = schema.build_part(content["metadata"], sent)
+            more = {key: content[key] for key in ("hash", "tasks", "transcript")}
+            more["prompts"] = sent
             turns = {"linked_turns": _list_linked_turns(content["metadata"])}
             known_heads.add([part], [entry])
             contents.append({"index": entry["index"], **part, **more, **turns})

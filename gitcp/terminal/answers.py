@@ -7,13 +7,13 @@ from itertools import groupby
 
 from gitcp.steps.back import plan
 from gitcp.steps.back.plan import describe_lacking
+from gitcp.terminal import origins
 from gitcp.terminal.history import draw_excerpt, draw_parent, draw_prompts
 from gitcp.terminal.usage import format_usage
 from gitcp.text import prompt_text
-from gitcp.text.json import ensure_object, list_objects
+from gitcp.text.json import ensure_object
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import (
-    COMMAND,
     abbreviate,
     count_cells,
     count_noun,
@@ -21,7 +21,6 @@ from gitcp.text.spans import (
     fit_words,
     join_words,
     shorten,
-    split_rows,
 )
 
 TYPE_CHECKING = False
@@ -113,7 +112,7 @@ def _format_author(record: LineRecord) -> str:
     if record["who"] == "session":
         model = f" ({record['model']})" if record["model"] else ""
         return f"{name_turn(record)}{model}, session {shorten_id(record['session_id'])}"
-    return describe_other_author(record, record["commit"].strip("0"))
+    return origins.describe_other_author(record, record["commit"].strip("0"))
 
 
 def _choose_answer(conversation: Conversation) -> str:
@@ -159,113 +158,6 @@ def format_turn(record: LineRecord, conversation: Conversation, subject: str) ->
     checkpoint = f"checkpoint {record['checkpoint_id']}\n" if record["checkpoint_id"] else ""
     head = f"{name_turn(record)}, session {record['session_id']}\n{commit}{checkpoint}"
     return head + "".join(f"\n{entry}\n" for entry in entries)
-
-
-# Draw the lines of `gitcp why`: prompt, words of the agent and edit that made some lines.
-_LONG = 30  # lines of a text that is not shown in full
-
-
-def draw_origins(origins: Iterable[Record], when: When, full: bool) -> Iterator[Line]:
-    """The lines of records `origin`, with a blank line between two of them."""
-    for n, origin in enumerate(origins):
-        if n:
-            yield []
-        yield from _draw_origin(origin, when, full)
-
-
-def _draw_origin(origin: Record, when: When, full: bool) -> Iterator[Line]:
-    where = f"{origin['file']}:{origin['first']}"
-    if origin["last"] != origin["first"]:
-        where += f"-{origin['last']}"
-    yield [(where, "bold")]
-    yield from _draw_rows(origin["content"], full)
-    if origin["who"] != "session":
-        yield [("  " + describe_other_author(origin, origin["commit"]), "")]
-    else:
-        yield from _draw_session(origin, full)
-    commit, time = origin["commit"], when(origin["time"]) if origin["time"] else ""
-    if commit:
-        name = f"  commit {abbreviate(commit['oid'])} ", "yellow"
-        old_place = f", as {origin['path']}:{origin['original_line']}"
-        moved = "" if origin["path"] == origin["file"] else old_place
-        by = f"committed by {commit['committer']}{f' on {time}' if time else ''}{moved}"
-        yield [name, (f"{commit['subject']}, {by}", "")]
-    else:
-        yield [("  not committed yet", "yellow"), (f", written {time}" if time else "", "")]
-    if origin["checkpoint_id"]:
-        yield [("  checkpoint ", ""), (origin["checkpoint_id"], "cyan")]
-    if origin["resume"]:
-        yield [("  go on: ", ""), (origin["resume"], COMMAND)]
-
-
-def describe_other_author(record: Mapping[str, Any], commit: object) -> str:
-    """Who wrote a line that is no session's; commit: whether a commit has it."""
-    if record["who"] == "unknown" and record["agent"]:
-        agent = record["agent"]
-        return f"not recorded: a conversation of {agent} may have written it ('gitcp import')"
-    if record["who"] == "unknown":
-        return "not recorded: nothing is known of who wrote this line"
-    if not commit:
-        return "yours: no agent wrote it"
-    if record["who"] == "unrecorded":
-        agent = f"; the commit names {record['agent']}" if record["agent"] else ""
-        return f"committed where gitcp recorded nothing{agent}"
-    return f"written by {record['author']}"
-
-
-def _draw_session(origin: Record, full: bool) -> Iterator[Line]:
-    number = f", prompt {origin['number']}" if origin["number"] is not None else ""
-    model = f" ({origin['model']})" if origin["model"] else ""
-    agent = (f"  {origin['agent'] or 'agent'}{model}", "green")
-    yield [agent, (f"  session {origin['session_id']}{number}", "")]
-    yield from _draw_words("prompt", origin["prompt"], full)
-    if call := origin["call"]:
-        if call["task"]:
-            task = ensure_object(call["task"]["given"])
-            words = [str(task[key]) for key in ("description", "prompt") if task.get(key)]
-            subject = "\n".join(words) or _format_input(task) or "?"
-            yield from _draw_words("task of a subagent", subject, full)
-        yield from _draw_words("said before", call["before"], full)
-        yield from _draw_call(call["name"], call["given"], full)
-        yield from _draw_words("said after", call["after"], full)
-
-
-def _draw_words(head: str, text: str, full: bool) -> Iterator[Line]:
-    if text:
-        yield [(f"  {head}:", "bold")]
-        yield from _draw_rows(text.split("\n"), full)
-
-
-def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
-    """A call: the lines that an edit removed and added, or its input."""
-    yield [(f"  {name}:", "bold")]
-    arguments = ensure_object(tool_input)
-    edits = list_objects(arguments.get("edits")) or [arguments]
-    pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
-    if all(new is None for _, new in pairs):
-        text = tool_input if isinstance(tool_input, str) else _format_input(arguments)
-        yield from _draw_rows(text.split("\n"), full)
-        return
-    lines = []
-    for old, new in pairs:
-        lines += [("-" + line, "red") for line in split_rows(str(old or "")) if old]
-        lines += [("+" + line, "green") for line in split_rows(str(new or "")) if new]
-    most = len(lines) if full else _LONG
-    lines = cut_rows(lines, most, lambda left: (f"… {count_noun(left, 'more line')}", "dim"))
-    yield from ([(f"    {line}", colour)] for line, colour in lines)
-
-
-def _format_input(arguments: Record) -> str:
-    for key in ("command", "cmd", "content", "patch", "input"):
-        if value := arguments.get(key):
-            return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return ", ".join(f"{key}: {value}" for key, value in arguments.items())
-
-
-def _draw_rows(rows: Sequence[str], full: bool) -> Iterator[Line]:
-    most = len(rows) if full else _LONG
-    shown = cut_rows(rows, most, lambda left: f"… {count_noun(left, 'more line')}")
-    yield from ([("    " + row.removesuffix("\r"), "")] for row in shown)
 
 
 # Draw the lines of `gitcp explain`, in the original program's form.

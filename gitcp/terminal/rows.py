@@ -23,7 +23,8 @@ NO_LIMIT = 0
 
 @dataclass(slots=True)
 class Row:
-    """What a row says.  colour: of who: that of agents, or of persons.  style: of the text."""
+    """What a row says.  colour: of who: that of agents, or of persons.  style: of the text.
+    has_id: whether there is a column for the name."""
 
     name: str
     when: str
@@ -33,14 +34,18 @@ class Row:
     colour: str = "green"
     style: str = ""
     indent: str = ""
+    has_id: bool = True
 
 
 def draw_row(row: Row, width: int) -> Line:
     """A row in at most width cells (NO_LIMIT: nothing is cut)."""
-    name = row.indent + row.name + " " * (ID - len(row.name))
-    when = pad(row.when, WHEN - len(row.indent))
-    who = pad(row.who, WHO)
-    line: Line = [(name, "yellow"), ("  ", ""), (when, "dim"), ("  ", ""), (who, row.colour)]
+    if row.has_id:
+        name = row.indent + row.name + " " * (ID - len(row.name))
+        when = pad(row.when, WHEN - len(row.indent))
+        line: Line = [(name, "yellow"), ("  ", ""), (when, "dim")]
+    else:
+        line = [(row.indent, ""), (pad(row.when, WHEN), "dim")]
+    line += [("  ", ""), (pad(row.who, WHO), row.colour)]
     text = join_words(row.text)
     numbers = join_words(row.numbers)
     room = width - sum(count_cells(part) for part, _ in line) - 2
@@ -55,9 +60,12 @@ def draw_row(row: Row, width: int) -> Line:
     return [*line, ("  ", ""), (shorten(text, max(1, room)), row.style)]
 
 
-def draw_below(text: str, width: int, style: str = "dim", indent: str = "") -> Line:
+def draw_below(
+    text: str, width: int, style: str = "dim", indent: str = "", has_id: bool = True
+) -> Line:
     """A second line of a row, below its text."""
-    start = " " * (len(indent) + ID + 2 + WHEN - len(indent) + 2 + WHO + 2)
+    first = ID + 2 if has_id else len(indent)
+    start = " " * (first + WHEN + 2 + WHO + 2)
     if width != NO_LIMIT:
         text = shorten(text, max(1, width - len(start)))
     return [(start, ""), (text, style)]
@@ -82,18 +90,10 @@ def name_session(part: Part) -> str:
     """What a session is called in a row: the prompt of its that counts there, else the title that
     its client gave it; '' for neither."""
     for prompt in part.get("asked") or ():
-        name = prompt_text.name_prompt(prompt)
+        name = prompt_text.read_first_line(prompt)
         if name:
-            return f"> {name_first_line(name)}"
+            return f"> {name}"
     return str(part.get("title") or "")
-
-
-def name_first_line(prompt: str) -> str:
-    """The first line of a prompt that says something."""
-    for line in prompt.splitlines():
-        if line.strip():
-            return line.strip()
-    return ""
 
 
 def count_tasks(part: Part) -> str:

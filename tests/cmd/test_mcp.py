@@ -14,6 +14,7 @@ import pytest
 
 from gitcp.terminal import answers
 from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate
 from tests.support.clients.real import Client as RealClient
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
@@ -87,8 +88,8 @@ def test_the_tools_and_a_checkpoint_answer_and_change_nothing(story: Story) -> N
             (f"gitcp://checkpoint/{story.checkpoint}", {}),
         ),
     )
-    assert "> Please add hello" in found and story.checkpoint in found
-    assert nothing == "no turn has all of these words"
+    assert "> Please add hello" in found and abbreviate(story.linked) in found
+    assert nothing == "no prompt has all of these words"
     assert "hello.txt:1-2" in why and "Please add hello" in why
     assert "Try something" in session and ALPHA in session
     assert commit == checkpoint and "[Assistant]" in commit and story.linked[:7] in commit
@@ -235,4 +236,4 @@ def test_the_real_claude_code_calls_a_tool_and_is_sent_the_answer(story: Story) 
     finally:
         client.model.close()
     assert "Recorded data up to the next line with" in sent
-    assert "Please add hello" in sent and story.checkpoint in sent
+    assert "Please add hello" in sent and abbreviate(story.linked) in sent

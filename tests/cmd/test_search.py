@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -18,6 +20,8 @@ from gitcp.extras.search import index, rules
 from gitcp.extras.search import search as search_search
 from gitcp.git.repo import Repo
 from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate
+from tests.support.frozen import HARDENING, UNTITLED, Frozen
 from tests.support.harness import Agent, World
 from tests.support.scenes import Scenes
 from tests.support.warm import run
@@ -134,17 +138,62 @@ def test_filters_choose_by_agent_session_branch_path_and_date(past: World) -> No
 def test_nothing_found_is_status_1_and_nothing_asked_is_misuse(past: World) -> None:
     done = run("search", "xylophone", cwd=past.path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no turn has all of these" in done.stderr
+    assert "no prompt has all of these" in done.stderr
     assert run("search", cwd=past.path).returncode == 129
 
 
-def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(past: World) -> None:
-    text = run("search", "zebra", cwd=past.path).stdout
-    head = past.head
-    assert text.startswith(head[:7])
-    assert f"Claude Code {shorten_id('session-a')} #2" in text
-    assert "Introduce the zebra stage" in text and "> Write a lexer" in text
-    assert "gitcp show" in text
+def test_a_person_reads_session_prompt_commit_and_what_to_type_next(past: World) -> None:
+    name, head = shorten_id("session-a"), abbreviate(past.head)
+    assert run("search", "zebra", cwd=past.path).stdout.splitlines() == [
+        f"{name}  just now   Claude Code   > Write a lexer",
+        f"  {head}  Introduce the zebra stage",
+        f"1 session, 1 commit. 'gitcp show {name}' opens it",
+    ]
+    assert "not committed\n" in run("search", "grammar", cwd=past.path).stdout
+
+
+def test_a_session_has_its_commits_once_and_at_most_two_of_its_prompts(past: World) -> None:
+    a = past.agent("session-a")
+    for n in range(4):
+        a.turn(f"Feed wildebeest number {n}\nand no other", {f"{n}.txt": "x\n"})
+    past.commit(*(f"{n}.txt" for n in range(4)))
+    past.agent("session-b").turn("Count each wildebeest", {"b.txt": "y\n"})
+    lines = run("search", "wildebeest", cwd=past.path).stdout.splitlines()
+    text = "\n".join(lines)
+    assert text.count(abbreviate(past.head)) == 1 and text.count("> Feed wildebeest number") == 2
+    assert "  and 2 more prompts of this session" in lines
+    (first, second) = (line[:8] for line in lines if re.match("[0-9a-f]{8} ", line))
+    assert {first, second} == {shorten_id("session-a"), shorten_id("session-b")}
+    assert lines[-1] == f"2 sessions, 1 commit. 'gitcp show {first}' opens the first"
+    (last,) = run("search", "-n", "1", "wildebeest", cwd=past.path).stdout.splitlines()[-1:]
+    assert "4 more prompts (-n). " in last
+    found = {word: search(past, word)[0]["found_in"] for word in ("header", "lexer.py", "zebra")}
+    assert found == {"header": "prompt", "lexer.py": "calls", "zebra": ""}
+
+
+def test_tasks_are_found_in_the_row_of_the_session_that_gave_them(frozen_store: Frozen) -> None:
+    done = run("search", "reviewer", "-n", "20", cwd=frozen_store.path)
+    rows = [line for line in done.stdout.splitlines() if re.match("[0-9a-f]{8} ", line)]
+    assert [row[:8] for row in rows].count(shorten_id(HARDENING)) == 1
+    assert {row[:8] for row in rows} <= {shorten_id(HARDENING), shorten_id(UNTITLED)}
+    assert "  in a task, > You are a code " in done.stdout
+
+
+def test_several_repositories_are_searched_at_once(past: World, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place in (one, other):
+        shutil.copytree(past.path, place, ignore=shutil.ignore_patterns("search.sqlite*"))
+    asked = ("search", "header", "--repos", str(tmp_path))
+    done = run(*asked, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert {str(one), str(other)} <= {*lines}
+    assert lines[-1].startswith("2 sessions, 1 commit. ")
+    records = [json.loads(line) for line in run(*asked, "--json", cwd=tmp_path).stdout.splitlines()]
+    assert {record["repository"] for record in records} == {str(one), str(other)}
+    for place, status in ((tmp_path / "empty", 128), (tmp_path / "none", 128)):
+        done = run("search", "header", "--repos", str(place), cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (status, "") and str(place) in done.stderr
 
 
 def test_a_prompt_that_matches_is_shown_once(past: World) -> None:
@@ -165,8 +214,7 @@ def test_a_commit_is_shown_with_its_own_checkpoint(world: World) -> None:
     ]
     row = json.loads(run("search", "--compact", "two", cwd=world.path).stdout)
     assert world.ids(row["commit"]) == [row["checkpoint"]]
-    text = run("search", "two", cwd=world.path).stdout
-    assert f"checkpoint {row['checkpoint']}" in text and text.startswith(row["commit"])
+    assert f"\n  {row['commit']}  " in run("search", "two", cwd=world.path).stdout
 
 
 def test_a_compact_line_is_json_of_at_most_200_bytes(past: World) -> None:

@@ -58,7 +58,7 @@ def test_the_tutorial_happens_as_it_says(tmp_path: Path) -> None:
     scene = make(tmp_path / "scene")
     session, wrong, examples = scene.play(), [], read_examples()
     for block in blocks(PAGE.read_text()):
-        for step in re.split(r"^(?=[$>] )", block, flags=re.M):
+        for step in re.split(r"^(?=\$ )", block, flags=re.M):
             line, _, shown = step.partition("\n")
             if line.startswith("> "):
                 status, said, shown = 0, play_turn(session, step), step

@@ -9,7 +9,7 @@ import re
 
 from gitcp.agents import INPUT_ID, is_call
 from gitcp.agents.reading.items import list_items, open_transcript
-from gitcp.agents.transcripts import agent_words, load_entry
+from gitcp.agents.transcripts import agent_words, blocks, load_entry
 from gitcp.agents.transcripts.transcript_facts import parse_time
 from gitcp.text import ids as ids_
 from gitcp.text import prompt_text
@@ -59,6 +59,17 @@ def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
             yield _format_call(item["name"], item["input"])
         elif item["kind"] in _ROLES:
             yield _ROLES[item["kind"]], item["text"]
+
+
+def list_prompts(data: bytes) -> list[str]:
+    """The prompts that a person sent, in order."""
+    items = list_items(data, selects=_may_be_asked)
+    return [item["text"] for item in items if item["kind"] == "prompt"]
+
+
+def _may_be_asked(line: bytes) -> bool:
+    """Whether a line of a transcript may have a prompt."""
+    return blocks.is_told(line, (), ())
 
 
 def list_turn_entries(data: bytes, turn: object) -> list[Entry]:

@@ -122,7 +122,7 @@ def list_entry_items(
 
 def _clean_text(kind: str, text: str) -> str:
     if kind == "prompt":
-        return prompt_text.extract_typed(text)
+        return prompt_text.extract_sent(text)
     return ids.replace_surrogates(text).strip()
 
 

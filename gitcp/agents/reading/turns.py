@@ -7,12 +7,13 @@ import re
 
 from gitcp.agents import name_call, transcripts
 from gitcp.agents.reading.items import list_images, may_have_image, open_transcript
+from gitcp.agents.transcripts import agent_words
 from gitcp.text.json import list_objects
 from gitcp.text.pairing import pair_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.agents import Client
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
         task: list[Part]
 
     class Turn(TypedDict):
-        """number: from 1.  start, end: ISO times, '' if unknown.  ticks: the times of calls.
-        line: of its first item.  spent: its tokens, None if unknown."""
+        """number: of its prompt, from 1; 0 for what is before the first.  start, end: ISO times, ''
+        if unknown.  ticks: the times of calls.  line: of its first item.  spent: its tokens, None
+        if unknown."""
 
         number: int
         prompt: str
@@ -57,7 +59,9 @@ if TYPE_CHECKING:
 
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
-_OLD, _NEW = ("old_string", "old_str", "old_text"), ("new_string", "new_str", "new_text")
+_OLD = ("old_string", "old_str", "old_text", "oldString")
+_NEW = ("new_string", "new_str", "new_text", "newString")
+_CONTENTS = ("content", "contents", "file_text", "new_source", "CodeContent")
 _EXIT = re.compile(r"^(?:Process )?exit(?:ed with)?[ _]code:? (\d+)", re.I | re.M)
 _HEAD = 300  # characters at each end of a result that may have its exit status
 _LONGEST = 200_000  # characters of one text on a page
@@ -112,7 +116,8 @@ class _Gathering:
         new_turn = None
         if item["kind"] == "prompt" or not self.turns:
             prompt = item["text"] if item["kind"] == "prompt" else ""
-            new_turn = _begin_turn(len(self.turns) + 1, prompt, item)
+            before = self.turns[-1]["number"] if self.turns else 0
+            new_turn = _begin_turn(before + bool(prompt), prompt, item)
             self.turns.append(new_turn)
             if prompt:
                 return new_turn
@@ -226,6 +231,35 @@ def _build_call(name: str, tool_input: Any) -> Part:
     return part
 
 
+def list_edit(given: object, path: str) -> list[tuple[str, str]]:
+    """(sign, line) of what a call's input changes in the file of a path, with ' ' for lines that
+    stay; [] if the input does not say it."""
+    if isinstance(given, str):
+        return _list_patched(given, path)
+    arguments = given if isinstance(given, dict) else {}
+    edits = list_objects(arguments.get("edits")) or [arguments]
+    rows = [row for edit in edits for row in _list_diff(edit)]
+    content = next((arguments[key] for key in _CONTENTS if key in arguments), None)
+    if not rows and isinstance(content, str) and not isinstance(arguments.get("command"), str):
+        rows = [("+", line) for line in _split_text(content)]
+    for text in arguments.values():
+        if not rows and isinstance(text, str):
+            rows = _list_patched(text, path)
+    return rows
+
+
+def _list_patched(text: str, path: str) -> list[tuple[str, str]]:
+    rows = []
+    for name, old, new in agent_words.parse_hunks(text):
+        if f"/{name}".endswith(f"/{path}") or f"/{path}".endswith(f"/{name}"):
+            rows += _compare(_split_text(old or ""), _split_text(new))
+    return rows
+
+
+def _split_text(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(sign, line) of the texts of an edit, with ' ' for lines that are in both; [] if it has no
     new text."""
@@ -234,6 +268,11 @@ def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     before = cut_text(old).split("\n") if isinstance(old, str) and old else []
     after = cut_text(new).split("\n") if new else []
+    return _compare(before, after)
+
+
+def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
+    """(sign, line) of what makes one text of another."""
     rows: list[tuple[str, str]] = []
     i = j = 0  # of the next line of before and after
     old_lines, new_lines = ([_encode(line) for line in lines] for lines in (before, after))

@@ -8,18 +8,21 @@ import sys
 from functools import partial
 
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.errors import NO, OK, UsageError
+from gitcp.errors import NO, OK, Error, UsageError
+from gitcp.extras.reports import reports
 from gitcp.extras.search import search
 from gitcp.extras.search.rules import add_filters, parse_query
+from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.terminal import cli, history
+from gitcp.terminal import cli, hits
+from gitcp.terminal.hits import Found
 from gitcp.text import term
 from gitcp.text.console import parse_positive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.extras.search.rules import Query
@@ -38,6 +41,9 @@ OPTIONS = (
     make_value("--since", "<date>", "not older, as in git-log(1)"),
     make_value("--until", "<date>", "not newer, as in git-log(1)"),
     make_value("-n", "<number>", "at most so many", type=parse_positive, default=_MOST),
+    make_value(
+        "--repos", "<directory>", "all repositories below these", action="append", default=[]
+    ),
     [JSON, make_flag("--compact", "write short records for an agent")],
     make_value("word", "<word>", "what to search for; paths follow after --", nargs="*"),
 )
@@ -49,26 +55,62 @@ def run(argv: Sequence[str]) -> int:
     end = argv.index("--") if "--" in argv else len(argv)
     negated = [word for word in argv[:end] if _is_negated(word)]
     args = cli.parse("search", OPTIONS, [w for w in argv[:end] if not _is_negated(w)])
-    repo = Repo.find_here()
     query = parse_query(" ".join([*args.word, *negated]))
+    paths = argv[end + 1 :]
     options = {key: getattr(args, key) or () for key in _FILTERS}
-    paths = [os.path.abspath(path) if repo.top else path for path in argv[end + 1 :]]
-    paths = [os.path.relpath(path, repo.top) if repo.top else path for path in paths]
-    add_filters(query, {**options, "path": paths})
-    if not (query["words"] or query["filters"]):
+    if not (query["words"] or query["filters"] or paths or any(options.values())):
         raise UsageError("nothing to search for: give a word, a phrase or a filter")
-    hits, left = _find(repo, query, args)
+    found = []
+    for repo in _list_repositories(args):
+        one = _find(repo, _add_filters(repo, query, options, paths), args)
+        if args.repos:
+            one.repository = repo.top or repo.common
+        found.append(one)
+    found = [one for one in found if one.hits]
+    found.sort(key=lambda one: -one.hits[0]["score"])
     if args.json:
-        plain = ({**hit, "snippet": hit["snippet"].translate({1: "", 2: ""})} for hit in hits)
-        cli.write_records({"type": "hit", **hit} for hit in plain)
+        cli.write_records(record for one in found for record in _build_records(one))
     elif args.compact:
-        for hit in hits:
-            print(history.format_compact(hit))
-    elif hits:
-        cli.page_lines(history.draw_hits(hits, left, term.format_since))
+        for one in found:
+            for hit in one.hits:
+                print(hits.format_compact(hit))
+    elif found:
+        cli.page_lines(hits.draw_hits(found, term.format_since, cli.read_width()))
     else:
-        print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)
-    return OK if hits else NO
+        print("no prompt has all of these; '--exact' finds parts of words", file=sys.stderr)
+    return OK if found else NO
+
+
+def _list_repositories(args: Namespace) -> list[Repo]:
+    """The repositories to search.  Raises Error if none is below the directories that are given."""
+    if not args.repos:
+        return [Repo.find_here()]
+    repos = reports.list_repositories(args.repos)
+    if not repos:
+        raise Error(f"no repository with gitcp is below '{args.repos[0]}'")
+    return repos
+
+
+def _add_filters(
+    repo: Repo, query: Query, options: Mapping[str, Sequence[str]], paths: Sequence[str]
+) -> Query:
+    """The query with the filters of options, and with paths as the repository names them."""
+    if repo.top:
+        paths = [os.path.relpath(os.path.abspath(path), repo.top) for path in paths]
+    filters = {key: list(values) for key, values in query["filters"].items()}
+    narrowed: Query = {**query, "filters": filters}
+    add_filters(narrowed, {**options, "path": paths})
+    return narrowed
+
+
+def _build_records(found: Found) -> Iterator[Hit]:
+    """The records of hits; the repository's name is in them if several were searched."""
+    for hit in found.hits:
+        record = {"type": "hit", **hit}
+        record["snippet"] = hit["snippet"].translate({1: "", 2: ""})
+        if found.repository:
+            record["repository"] = found.repository
+        yield record
 
 
 def _is_negated(word: str) -> bool:
@@ -76,10 +118,9 @@ def _is_negated(word: str) -> bool:
     return len(word) > 2 and word[0] == "-" != word[1] and not _COUNT.fullmatch(word)
 
 
-def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
-    """(the hits to show, the number of further ones)."""
+def _find(repo: Repo, query: Query, args: Namespace) -> Found:
     since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
-    return search.find_hits(
+    listed, left = search.find_hits(
         repo,
         query,
         exact=args.exact,
@@ -89,6 +130,8 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
         most=args.n,
         progress=partial(term.show_count, "indexing"),
     )
+    with Objects(repo):
+        return Found(listed, left, parents=search.find_parents(repo, listed))
 
 
 def _read_date(repo: Repo, key: str, date: str | None) -> float | None:

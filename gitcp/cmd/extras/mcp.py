@@ -10,7 +10,8 @@ from gitcp.checkpoints import redactor
 from gitcp.cmd.ask import show
 from gitcp.errors import OK, Error
 from gitcp.steps.abandoned_rules import has_text
-from gitcp.terminal import answers, cli, extras, history, servers
+from gitcp.terminal import answers, cli, extras, history, hits, origins, servers
+from gitcp.terminal.hits import Found
 from gitcp.text import console, spans, term
 
 TYPE_CHECKING = False
@@ -134,11 +135,10 @@ def _redact(repository: Repository, records: Iterable[Record]) -> Iterator[Recor
 
 
 def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
-    hits, left = repository.search(query, most=max(1, min(limit, _MOST)))
-    if not hits:
-        return iter(["no turn has all of these words"])
-    lines = history.draw_hits(hits, left, term.format_since)
-    return (text.translate({1: "", 2: ""}) for text in spans.list_texts(lines))
+    found = Found(*repository.search(query, most=max(1, min(limit, _MOST))))
+    if not found.hits:
+        return iter(["no prompt has all of these words"])
+    return spans.list_texts(hits.draw_hits([found], term.format_since))
 
 
 def _list_abandoned(repository: Repository, path: str, words: str, limit: int) -> Iterator[str]:
@@ -153,8 +153,8 @@ def _list_abandoned(repository: Repository, path: str, words: str, limit: int) -
 
 
 def _format_why(repository: Repository, *asked: Any) -> Iterator[str]:
-    origins = _redact(repository, repository.why(*asked))
-    return spans.list_texts(answers.draw_origins(origins, term.format_time, False))
+    records = _redact(repository, repository.why(*asked))
+    return spans.list_texts(origins.draw_origins(records, term.format_since, full=False))
 
 
 def _format_texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:

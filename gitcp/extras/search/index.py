@@ -184,7 +184,7 @@ def _list_linked(repo: Repo, since: Sequence[str], came: Container[str]) -> Iter
 # _MACHINE: SQLite's errors of the machine: permission, busy, locked, out of memory, read only,
 # input and output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
-_VERSION = 7
+_VERSION = 8
 # turn.mark: a checksum of the prompt.  linked.live: whether the commit is on a branch or tag.
 _TABLES = """
 create table source(id integer primary key, kind text, name text, version text,

@@ -6,19 +6,24 @@ import time
 from typing import NamedTuple
 
 from gitcp.checkpoints import listing
+from gitcp.checkpoints.heads import Heads
+from gitcp.checkpoints.stored import read_checkpoint
+from gitcp.errors import Error
 from gitcp.extras.search import index, rules
 from gitcp.git.objects import Objects
 from gitcp.record.session import others
 from gitcp.steps.back import plan, points
 from gitcp.terminal import answers
-from gitcp.text import json, spans
+from gitcp.terminal.hits import Parent
+from gitcp.text import json, prompt_text, spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any
 
+    from gitcp.agents.transcripts.heads import Head
     from gitcp.extras.search.rules import Query
     from gitcp.git.repo import Repo
     from gitcp.terminal.completion import Candidates
@@ -100,7 +105,8 @@ def find_hits(
     """(the best turns that a query finds, at most `most`; the number of others).
 
     A hit has session_id, number, time, agent, branch, prompt, files, checkpoint_ids, commits,
-    score, and snippet, a piece of text with each match between \\1 and \\2.
+    score, snippet, a piece of text with each match between \\1 and \\2, and found_in, the text that
+    has it, one of _TEXTS, '' for none.
 
     exact: words match parts of words, without stemming; outputs: the outputs of calls are searched
     too; since, until: seconds since 1970, for a turn or a commit of it.  progress(done, all) is
@@ -112,7 +118,9 @@ def find_hits(
         index.tell_lacking(database)
         hits, left = _find_turns(database, query, exact, outputs, since, until, most)
         for hit in hits:
-            hit["snippet"] = _read_snippet(database, hit.pop("turn"), query, exact)
+            turn = hit.pop("turn")
+            hit["snippet"] = _read_snippet(database, turn, query, exact)
+            hit["found_in"] = _find_place(database, turn, hit["snippet"])
         return hits, left
 
     return index.use_database(repo, answer, _PATIENCE)
@@ -186,6 +194,50 @@ def _read_snippet(database: Connection, turn: int, query: Query, exact: bool) ->
         ).fetchone()
     )
     return " ".join(row[0].split()) if row else ""
+
+
+_TEXTS = ("prompt", "answer", "calls", "files")
+
+
+def _find_place(database: Connection, turn: int, snippet: str) -> str:
+    """Which of _TEXTS of a turn has a snippet; '' for none."""
+    plain = snippet.translate({ord(_MARK[0]): None, ord(_MARK[1]): None}).strip("…")
+    if not plain:
+        return ""
+    texts = database.execute(f"select {', '.join(_TEXTS)} from texts where rowid=?", (turn,))
+    for name, text in zip(_TEXTS, texts.fetchone(), strict=True):
+        if plain in " ".join(text.split()):
+            return name
+    return ""
+
+
+def find_parents(repo: Repo, hits: Iterable[Hit]) -> dict[str, Parent]:
+    """The sessions whose tasks were found, by the sessions of the tasks."""
+    heads = Heads(repo)
+    parents = {}
+    for hit in hits:
+        session_id = hit["session_id"]
+        if session_id in parents or not hit["checkpoint_ids"]:
+            continue
+        try:
+            checkpoint = read_checkpoint(repo, hit["checkpoint_ids"][0])
+        except Error:
+            continue  # a part is not here
+        entries = {entry["session_id"]: entry for entry in checkpoint["sessions"]}
+        found = heads.read([entries[session_id]] if session_id in entries else [])
+        parent = found[session_id].parent if session_id in found else ""
+        if parent:
+            own = heads.read([entries[parent]] if parent in entries else [])
+            parents[session_id] = Parent(parent, _name_head(own.get(parent)))
+    return parents
+
+
+def _name_head(head: Head | None) -> str:
+    """What a session is called: its last prompt, else its title; '' for neither."""
+    if head is None:
+        return ""
+    prompt = prompt_text.read_first_line(head.prompt)
+    return f"> {prompt}" if prompt else head.title
 
 
 def _read_piece(

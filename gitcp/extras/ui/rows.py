@@ -12,7 +12,7 @@ from gitcp.extras.ui.panes import Row, count_changes
 from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs, describe_lacking
 from gitcp.terminal import answers
 from gitcp.terminal.usage import count_session, format_lines, format_usage
-from gitcp.text import spans
+from gitcp.text import prompt_text, spans
 from gitcp.text.json import ensure_object
 from gitcp.text.spans import abbreviate
 
@@ -51,7 +51,8 @@ def build_session(record: Record, when: Day) -> Row:
         (f"  {spans.format_number(spent)}" if spent else "", "dim"),
         (f"  {files}" if record["files_touched"] else "", "yellow"),
     ]
-    prompt = spans.shorten(record["prompt"], _WORDS) or f"session {session_id}"
+    name = prompt_text.read_first_line(record["prompt"])
+    prompt = spans.shorten(name, _WORDS) or f"session {session_id}"
     words = f"{session_id} {_join(head)} {day} {record['prompt']} {' '.join(record['asked'])}"
     command = ["show", session_id]
     lines = [head, [("  ", ""), (prompt, "")]]

@@ -117,7 +117,7 @@ def test_what_a_colleague_commits_without_gitcp_is_unrecorded(world: World) -> N
     assert "(? " in world.gitcp("blame", "--mark-unknown", "theirs.txt")
     commit(world, "mine.txt", 1)
     assert "(A U Thor " in world.gitcp("blame", "--mark-unknown", "mine.txt")
-    assert "where gitcp recorded nothing" in world.gitcp("why", "theirs.txt:1")
+    assert "by a program it did not see" in world.gitcp("why", "theirs.txt:1")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gitcp.agents import is_reading, name_call
+from gitcp.agents.reading import conversation
 from gitcp.lines import proven
 
 LINE, OTHER = "a line that tells", "another line that tells"
@@ -128,3 +130,32 @@ def test_what_two_sessions_claim_is_nobodys() -> None:
     assert one["lines"] and two["lines"]
     assert one["lines"]["f"] == [{"ranges": [[1, 1, "t", "u"]], "beside": []}]
     assert two["lines"]["f"] == [{"ranges": [[2, 2, "t", "u"]], "beside": []}]
+
+
+def test_a_call_whose_id_was_redacted_is_named_by_its_input() -> None:
+    read = {"file_path": "/w/f"}
+    written = {"file_path": "/w/f", "old_string": "old", "new_string": LINE}
+    text = transcript(read, written).replace(b'"u0"', b'"REDACTED"').replace(b'"u1"', b'"REDACTED"')
+    record: Any = {"metadata": {}}
+    blobs = {"oid": f"{LINE}\n".encode()}
+    told = proven.add_proven_lines(record, text, {"f": "oid"}, blobs.get)
+    name = name_call(written)
+    assert told["lines"] == {"f": [{"oid": "oid", "ranges": [[1, 1, "prompt-2", name]]}]}
+    call = conversation.find_call([text], {}, name)
+    assert call is not None and call["given"] == written
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("Glob", True),
+        ("glob", True),
+        ("TodoWrite", True),
+        ("Edit", False),
+        ("Bash", False),
+        ("mcp__files__put", False),
+        ("", False),
+    ],
+)
+def test_a_tool_that_only_reads_makes_no_edit(tool: str, expected: bool) -> None:
+    assert is_reading(tool) == expected

@@ -227,15 +227,8 @@ def test_why_tells_the_task_of_the_subagent_that_wrote_a_line(world: World, a: A
     a.stop()
     world.commit()
     shown = world.gitcp("why", "alpha.py:1").splitlines()
-    at = shown.index("  task of a subagent:")
-    assert shown[at : at + 7] == [
-        "  task of a subagent:",
-        "    do alpha",
-        "    go",
-        "  said before:",
-        "    Alpha it is.",
-        "  Write:",
-        "    def alpha():",
-    ]
+    at = shown.index("task: do alpha")
+    assert shown[at + 1 : at + 3] == ["      go", "said: Alpha it is."]
+    assert "      1 +def alpha():" in shown
     origin = json.loads(world.gitcp("why", "--json", "alpha.py:1"))
     assert origin["call"]["task"] == {"tool_use_id": task.id, "given": task.call["tool_input"]}

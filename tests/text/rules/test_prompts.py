@@ -262,3 +262,42 @@ def test_a_recorded_turn_is_found_by_its_prompt_then_by_its_number(
 ) -> None:
     asked = {1: "think first", 2: "go  on", 3: "add it\nnow", 4: "go on", 5: "long " * 1000}
     assert prompt_text.find_number(asked, turn) == expected
+
+
+SEP = prompt_text.SEPARATOR
+GO_ON = "Summarize the task tool output above and continue with your task."
+
+
+@pytest.mark.parametrize(
+    ("spoken", "joined", "expected"),
+    [
+        ([], "", []),
+        ([], f"one{SEP}two", ["one", "two"]),
+        ([], f"one{SEP}{GO_ON}", ["one"]),  # without a transcript, what a client wrote is known
+        ([f"one{SEP}of two", "three"], f"one{SEP}of two{SEP}three", [f"one{SEP}of two", "three"]),
+        (["one", "/review"], f"one{SEP}{GO_ON}", ["one", "/review"]),
+        (["one"], f"one{SEP}two{SEP}three", ["one", "two", "three"]),  # those of later hooks
+        (["one", "one"], f"one{SEP}one{SEP}two", ["one", "one", "two"]),
+        (["o", "one"], f"o{SEP}one", ["o", "one"]),  # a prompt is no beginning of another
+        (["other"], f"one{SEP}two", ["other"]),
+        (["one  two"], "one two", ["one  two"]),
+    ],
+)
+def test_what_a_person_sent_is_told_by_the_transcript(
+    spoken: list[str], joined: str, expected: list[str]
+) -> None:
+    assert prompt_text.list_sent(spoken, joined) == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("\n  First,\tthis\n\nthen that", "First, this"),
+        (f"You review{SEP}## Output", "You review"),
+        (GO_ON, ""),
+        ("<bash-input>ls</bash-input>", ""),
+        ("", ""),
+    ],
+)
+def test_a_prompt_is_called_by_its_first_line(prompt: str, expected: str) -> None:
+    assert prompt_text.read_first_line(prompt) == expected
