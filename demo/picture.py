@@ -126,7 +126,7 @@ def act(film: Film, scene: Scene) -> None:
     film.feed(b"$ ")
     shell.type("git status --short", stay=2)
     shell.type("gitcp rewind --list | head -n 2", stay=2.5)
-    (point,) = {line.split()[0] for line in film.screen.display if line.startswith("toolu_")}
+    (point,) = {line.split()[0] for line in film.screen.display if "`rm -rf" in line}
     shell.type(f"gitcp rewind --to {point}", stay=3)
     shell.type("git status --short", stay=4)
 

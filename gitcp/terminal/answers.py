@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gitcp.steps.back import plan
 from gitcp.steps.back.plan import describe_lacking
 from gitcp.terminal import origins
 from gitcp.terminal.history import draw_excerpt, draw_parent, draw_prompts
@@ -15,24 +14,20 @@ from gitcp.text.json import ensure_object
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import (
     abbreviate,
-    count_cells,
     count_noun,
     cut_rows,
-    fit_words,
-    join_words,
     shorten,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.agents.reading.conversation import CallContext, Entry
-    from gitcp.steps.back.plan import Plan, Point, Step
     from gitcp.terminal.history import When
     from gitcp.text.record_types import Record
-    from gitcp.text.spans import Ago, Line
+    from gitcp.text.spans import Line
 
     AnswerLine = Mapping[str, Any]  # a record `line`
     LineRecord = Mapping[str, Any]  # of type `line`
@@ -264,95 +259,7 @@ def _draw_transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
         yield [(f"Transcript ({scope}):", "bold")] if not number else line
 
 
-# Draw points, plans and the undo log as lines.
-_COLOURS = {plan.CREATE: "green", plan.MODIFY: "yellow", plan.DELETE: "red", plan.KEEP: "dim"}
 _PATCH = {"+": "green", "-": "red", "@": "cyan"}
-_WHEN = {"prompt": "before", "temporary": "after", "archived": "after"}
-# Cells of a point's words: at most; before its session; before what going there would change.
-_POINT_TEXT, _TEXT_FIRST, _TEXT_LEAST = 70, 40, 20
-_AGE, _SESSION = 13, 10  # cells of these columns
-_EFFECT = 13  # cells of `  (creates 3)`
-_QUOTES = '"`'
-_WIDEST = 10_000
-_UNCHANGED = 20  # paths that stay that a plan names
-
-
-def has_session_column(listed: Sequence[Point], width: int) -> bool:
-    """Whether lines of at most width cells have room for the session of each point: all lines of a
-    list have it, or none has."""
-    names = plan.shorten_names(listed)
-    room = width - max(map(len, names.values()), default=0) - _AGE - _SESSION - _EFFECT
-    return all(min(_TEXT_FIRST, count_cells(describe_point(point))) <= room for point in listed)
-
-
-def draw_point(
-    point: Point,
-    name: str,
-    changes: dict[str, int] | None,
-    ago: Ago,
-    width: int = _WIDEST,
-    *,
-    has_session: bool = True,
-) -> Line:
-    """A point on a line of at most width cells, under a name; changes: verb -> number of paths.
-    has_session: see has_session_column().  If the line is too long, what going there would change
-    is left out."""
-    facts = ["archived" if point["kind"] == "archived" else "", "gone" if point["gone"] else ""]
-    facts += [plan.describe_lacking(point["kind"], point["lacking"])]
-    facts += [format_effect(changes) if changes else ""]
-    marks = _format_marks(facts)
-    who = f"{shorten_id(point['session_id']) or '-':<8}  " if has_session else ""
-    words = describe_point(point)
-    age = f"  {ago(point['time']):>9}  "
-    room = width - count_cells(name) - count_cells(age)
-    size = count_cells(words)
-    least = min(_TEXT_LEAST, size)
-    mark = marks if room - count_cells(who + marks) >= least else ""
-    fitting = max(1, min(_POINT_TEXT, room - count_cells(who + mark)))
-    is_cut = point["kind"] == "tool" and fitting < least
-    text = _fit_quoted(words.removeprefix("before ") if is_cut else words, fitting)
-    return [(name, "yellow"), (age, "dim"), (who, "cyan"), (text, ""), (mark, "dim")]
-
-
-def describe_point(point: Point) -> str:
-    """What a point is before or after, on one line: `before "Add a test"`."""
-    asked = prompt_text.name_prompt(point["session_prompt"])
-    if asked and point["kind"] in _WHEN:
-        return join_words(f'{_WHEN[point["kind"]]} "{asked}"')
-    return join_words(point["message"])
-
-
-def _fit_quoted(text: str, size: int) -> str:
-    """fit_words() of a text that may end in a quotation mark, which stays."""
-    end = text[-1:] if size > 2 and text[-1:] in _QUOTES else ""
-    return fit_words(text.removesuffix(end), size - len(end)) + end
-
-
-def _format_marks(words: Iterable[str]) -> str:
-    joined = ", ".join(filter(None, words))
-    return f"  ({joined})" if joined else ""
-
-
-def format_effect(changes: dict[str, int]) -> str:
-    """Counts of a plan's verbs: `creates 1, changes 2, deletes 1`, `no change`."""
-    verbs = {plan.CREATE: "creates", plan.MODIFY: "changes", plan.DELETE: "deletes"}
-    return ", ".join(f"{w} {changes[v]}" for v, w in verbs.items() if changes[v]) or "no change"
-
-
-def draw_plan(planned: Plan) -> Iterator[Line]:
-    """A plan: each path with the reason; paths that stay come last."""
-    changes = [action for action in planned["actions"] if action["verb"] != plan.KEEP]
-    unchanged = [action for action in planned["actions"] if action["verb"] == plan.KEEP]
-    for action in [*changes, *unchanged[:_UNCHANGED]]:
-        verb = f"{action['verb']:<7} ", _COLOURS[action["verb"]]
-        yield [verb, (action["path"], ""), (f"  {action['reason']}", "dim")]
-    if len(unchanged) > _UNCHANGED:
-        counted = count_noun(len(unchanged) - _UNCHANGED, "more path")
-        yield [(f"keep    {counted}", "dim")]
-    for note in planned["notes"]:
-        yield [("note: ", "cyan"), (note, "")]
-    for conflict in planned["conflicts"]:
-        yield [("conflict ", "red"), (conflict["path"], ""), (f"  {conflict['reason']}", "dim")]
 
 
 def draw_patch(rows: Iterable[str]) -> Iterator[Line]:
@@ -360,57 +267,6 @@ def draw_patch(rows: Iterable[str]) -> Iterator[Line]:
     for row in rows:
         head = row.startswith(("diff ", "index ", "+++ ", "--- "))
         yield [(row, "bold" if head else _PATCH.get(row[:1], ""))]
-
-
-def draw_undo_log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
-    """The undo log, newest first: the steps in force, and the undone ones."""
-    in_force = set(plan.list_in_force(steps))
-    for step in reversed(list(plan.map_steps(steps).values())):
-        age = f"  {ago(step['time']):>9}  ", "dim"
-        text = f"{step['kind']}: {step['reason']}"
-        if step["id"] in in_force:
-            yield [("  ", ""), (step["id"], "yellow"), age, (text, "")]
-        else:
-            yield [("x ", "dim"), (step["id"], "dim"), age, (f"{text}  (undone)", "dim")]
-
-
-def draw_moved_steps(
-    word: str, steps: Sequence[Step], since: tuple[int, str], branches: tuple[str, str], ago: Ago
-) -> Iterator[Line]:
-    """What undo and redo are about to move, the word being one of these.
-
-    since: how many commits were made since, and the newest; branches: the one on which the oldest
-    step was taken and the present one, both '' if they are the same.
-    """
-    for step in steps:
-        text = f"{step['kind']}: {step['reason']}"
-        yield [(f"{word} ", "yellow"), (text, ""), (f"  {ago(step['time'])}", "dim")]
-    if since[0]:
-        what = f"{count_noun(since[0], 'commit')} since, the newest "
-        yield [("note: ", "cyan"), (what, ""), (since[1], "")]
-    if branches[0]:
-        yield [("note: ", "cyan"), ("it was done on '{}', and this is '{}'".format(*branches), "")]
-
-
-def draw_points(
-    listed: Sequence[Point],
-    changes: Callable[[Point], dict[str, int] | None],
-    ago: Ago,
-    width: int = 0,
-) -> Iterator[Line]:
-    """All points, a line each; width: the cells of a line, 0 for any number."""
-    names, width = name_points(listed), width or _WIDEST
-    has_session = has_session_column(listed, width)
-    for point in listed:
-        name = names[point["id"]]
-        yield draw_point(point, name, changes(point), ago, width, has_session=has_session)
-
-
-def name_points(listed: Iterable[Point]) -> dict[str, str]:
-    """id -> the name of a point in a list; all have the same width."""
-    names = plan.shorten_names(listed)
-    width = max(map(len, names.values()), default=0)
-    return {point_id: f"{name:<{width}}" for point_id, name in names.items()}
 
 
 # Draw the lines of `gitcp show` for a temporary checkpoint, a point and a session.

@@ -119,7 +119,7 @@ def extract_sent(prompt: str) -> str:
 def read_first_line(prompt: str) -> str:
     """What a prompt is called: the first line that says something of its name; "" for none."""
     for line in name_prompt(prompt).splitlines():
-        words = join_words(line)
+        words = " ".join(line.split())
         if words:
             return words
     return ""

@@ -54,7 +54,7 @@ def test_the_story_holds_and_leaves_nothing_of_the_persons_otherwise(
     for part in (
         "> Tidy up",
         "  Bash: rm -rf src tests",
-        "rewound: 3 created",
+        "created 3. 'gitcp undo' takes it back",
         "Entire-Checkpoint",
     ):
         assert part in shown

@@ -238,7 +238,9 @@ def list_edit(given: object, path: str) -> list[tuple[str, str]]:
         return _list_patched(given, path)
     arguments = given if isinstance(given, dict) else {}
     edits = list_objects(arguments.get("edits")) or [arguments]
-    rows = [row for edit in edits for row in _list_diff(edit)]
+    rows: list[tuple[str, str]] = []
+    for edit in edits:
+        rows += _list_diff(edit)
     content = next((arguments[key] for key in _CONTENTS if key in arguments), None)
     if not rows and isinstance(content, str) and not isinstance(arguments.get("command"), str):
         rows = [("+", line) for line in _split_text(content)]

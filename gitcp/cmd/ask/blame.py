@@ -14,7 +14,7 @@ from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.lines import blame, blame_format
 from gitcp.lines.committed import evidence, history
-from gitcp.terminal import cli
+from gitcp.terminal import blame_rows, cli
 from gitcp.text import term
 
 TYPE_CHECKING = False
@@ -56,6 +56,10 @@ def run(argv: Sequence[str]) -> int:
             _print(blame.format_lines(repo, options, finish(), line_evidence))
         elif "json" in flags:
             cli.write_records(blame.build_records(repo, options, finish(), line_evidence))
+        elif sys.stdout.isatty() and blame_rows.leaves_form(options["given"]):
+            records = list(blame.build_records(repo, options, finish(), line_evidence))
+            lines = blame_rows.draw_blame(records, term.format_since, cli.read_width())
+            cli.page_lines(lines, folded=False)
         else:
             _print(blame.format_table(repo, git, options, finish(), line_evidence))
     return OK

@@ -12,11 +12,13 @@ from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.record.journal import stashes
+from gitcp.record.session import others
 from gitcp.steps import effects
 from gitcp.steps.back import conversation, ignored, plan, points, restore, steps
 from gitcp.steps.back.restore import read_kept_edits
 from gitcp.steps.undo import make_step
-from gitcp.terminal import answers, cli, picker
+from gitcp.terminal import answers, cli, going_back, picker
+from gitcp.terminal.rows import draw_row
 from gitcp.text import console, term
 
 TYPE_CHECKING = False
@@ -156,9 +158,18 @@ def _print_points(repo: Repo, args: Namespace) -> int:
     if not listed:
         print(_NO_POINT)
         return OK
-    preview, width = points.Preview(repo), cli.read_width()
-    cli.page_lines(answers.draw_points(listed, preview.count_verbs, term.format_since, width))
+    agents = name_agents(repo, listed)
+    cli.page_lines(going_back.draw_points(listed, agents, term.format_since, cli.read_width()))
     return OK
+
+
+def name_agents(repo: Repo, listed: Iterable[Point]) -> dict[str, str]:
+    """session id -> its client, of the sessions of points."""
+    agents = {}
+    for session_id in {point["session_id"] for point in listed}:
+        state = others.peek_state(repo, session_id) if session_id else None
+        agents[session_id] = str((state or {}).get("agent_type") or "")
+    return agents
 
 
 def _choose_point(repo: Repo, args: Namespace) -> Point | None:
@@ -173,25 +184,32 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     if not listed:
         print(_NO_POINT)
         return None
-    preview, names = points.Preview(repo), answers.name_points(listed)
+    preview, agents = points.Preview(repo), name_agents(repo, listed)
 
     def draw_entry(number: int, width: int) -> Line:
-        point = listed[number]
-        name, changes = names[point["id"]], preview.count_verbs(point)
-        has_session = answers.has_session_column(listed, width)
-        return answers.draw_point(
-            point, name, changes, term.format_since, width, has_session=has_session
-        )
+        row = going_back.build_point_row(listed[number], "", agents, term.format_since)
+        return draw_row(row, width)
 
     def draw_plan(number: int) -> Iterable[Line]:
-        lines = list(answers.draw_plan(preview.get_plan(listed[number])))
+        lines = list(going_back.draw_plan(preview.get_plan(listed[number])))
         return lines or [[("no file changes", "dim")]]
 
     def draw_diff(number: int) -> Iterable[Line]:
         return answers.draw_patch(preview.draw_diff(listed[number]))
 
-    views = (("plan", draw_plan), ("diff", draw_diff))
-    chosen = picker.choose_entry("go back to which point?", len(listed), draw_entry, views)
+    def tell_effect(number: int) -> str:
+        return going_back.format_would(
+            plan.count_verbs(preview.get_plan(listed[number])["actions"])
+        )
+
+    views = (
+        picker.View("plan", draw_plan, tell_effect),
+        picker.View("diff", draw_diff, tell_effect),
+    )
+    count = f"{len(listed)}, newest first"
+    chosen = picker.choose_entry(
+        picker.Question("go back to before…", count, "go back"), len(listed), draw_entry, views
+    )
     return None if chosen is None else listed[chosen]
 
 
@@ -207,7 +225,9 @@ def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
         _check_complete(point, args)
     below = [restore.name_in_worktree(repo, path) for path in args.path]
     wisher = points.wish_nothing() if args.transcript_only else points.go_to_point(point, below)
-    reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
+    reason = f"to {plan.shorten_names([point])[point['id']]}"
+    if below:
+        reason += f", {' '.join(below)}"
     talk = _cut_conversation(repo, args, point)
     step = make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []

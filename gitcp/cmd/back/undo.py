@@ -14,7 +14,7 @@ from gitcp.git.repo import Repo
 from gitcp.setup.care import unfinished
 from gitcp.steps import undo
 from gitcp.steps.back import plan, points, restore, steps
-from gitcp.terminal import answers, cli
+from gitcp.terminal import cli, going_back
 from gitcp.text import console, term
 from gitcp.text.console import parse_positive
 from gitcp.text.short_ids import shorten_id
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gitcp.steps.back.points import Prepared
     from gitcp.steps.back.steps import Mover, Outcome
 
+_NOTHING = "nothing to undo here: gitcp changed no file ('gitcp rewind' goes back)"
 _NAMED = 5  # paths that a refusal names
 # What becomes of paths with an edit of the person's: whether they deleted the file -> the sentence
 # for one and for several, and what to do.
@@ -97,13 +98,26 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
         _ = repo.worktree  # raises without one
         finish(repo)
         if args.list:
-            steps = undo.read_steps(repo)
-            if args.json:
-                return cli.write_records({"type": "step", **step} for step in steps)
-            cli.page_lines(answers.draw_undo_log(steps, term.format_since))
-            return OK
+            return _list_steps(repo, args)
         outcome = move(make_mover(repo, args, MoveAgreement(repo, args, _STEPS[word])))
         return tell(repo, outcome, args, word)
+
+
+def _list_steps(repo: Repo, args: Namespace) -> int:
+    """List the undo log."""
+    logged = undo.read_steps(repo)
+    if args.json:
+        return cli.write_records({"type": "step", **step} for step in logged)
+    if not logged:
+        print(_NOTHING)
+        return OK
+    known: dict[str, str] = {}
+    if any(step.get("point") for step in logged):
+        listed = points.list_points(repo, everywhere=True)
+        known = {point["id"]: going_back.name_moment(point) for point in listed}
+    width = cli.read_width()
+    cli.page_lines(going_back.draw_undo_log(logged, known, term.format_since, width))
+    return OK
 
 
 def finish(repo: Repo) -> None:
@@ -125,7 +139,7 @@ class Agreement:
 
     def __call__(self, prepared: Prepared, _: Sequence[Step]) -> bool:
         if not self._args.json:
-            cli.page_lines(answers.draw_plan(prepared.plan), paged=False)
+            cli.page_lines(going_back.draw_plan(prepared.plan), paged=False)
             if self._args.patch:
                 trees = (prepared.present.tree, prepared.tree)
                 shell.run_git(self._repo, ["--no-pager", "diff", *trees, "--", ":(top)"])
@@ -178,7 +192,8 @@ class MoveAgreement(Agreement):
         if (self._terminal or args.dry_run) and not args.json:  # below the plan, which may be long
             since = undo.count_commits_since(self._repo, oldest)
             branches = (other, undo.name_branch(here)) if other else ("", "")
-            lines = answers.draw_moved_steps(self._word, moved, since, branches, term.format_since)
+            ago = term.format_since
+            lines = going_back.draw_moved_steps(self._word, moved, since, branches, ago)
             cli.page_lines(lines, paged=False)
         if not agreed:
             return False
@@ -233,21 +248,31 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
             del step["plan"]
             cli.write_records([{"type": "step", **step}])
     elif args.dry_run:
-        cli.show(*([f"afterwards {outcome['beside']}"] if outcome["beside"] else []))
+        if outcome["beside"]:
+            cli.show(f"afterwards {outcome['beside']}")
+        cli.show("nothing was changed: without -n it is done")
+    elif not outcome["step"]:
+        cli.show("nothing changed")
     else:
-        parts = steps.summarize_plan(outcome["plan"]), outcome["beside"]
-        changed = ", ".join(filter(None, parts)) or "no file changed"
-        done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
-        cli.show(f"{word}: {done}" if outcome["step"] else "nothing changed")
-        if outcome["step"] and (word not in _STEPS or sys.stdout.isatty()):
-            takes = "redo' does it again" if word == "undone" else "undo' takes it back"
-            print(f"'gitcp {takes}")
+        cli.show(_describe_outcome(outcome, word))
         _tell_conversation(outcome)
     for path in outcome["differ"]:
         console.warn(f"'{path}' was changed again by another process")
     for note in outcome["notes"]:
         console.tell(f"note: {note}")
     return NO if outcome["differ"] else OK
+
+
+def _describe_outcome(outcome: Outcome, word: str) -> str:
+    """What was done, and how to take it back: `changed 1. 'gitcp undo' takes it back`."""
+    parts = [steps.summarize_plan(outcome["plan"]), outcome["beside"]]
+    done = ", ".join(filter(None, parts)) or "no file changed"
+    if word in _STEPS:
+        done = f"{word}: {outcome['subject']} ({done})"
+        if not sys.stdout.isatty():
+            return done
+    takes = "redo' repeats it" if word == "undone" else "undo' takes it back"
+    return f"{done}. 'gitcp {takes}"
 
 
 def _tell_conversation(outcome: Outcome) -> None:

@@ -13,7 +13,7 @@ from gitcp.extras.search import index, rules
 from gitcp.git.objects import Objects
 from gitcp.record.session import others
 from gitcp.steps.back import plan, points
-from gitcp.terminal import answers
+from gitcp.terminal import going_back
 from gitcp.terminal.hits import Parent
 from gitcp.text import json, prompt_text, spans
 
@@ -50,7 +50,7 @@ def find_candidates(repo: Repo, kind: str, prefix: str) -> Candidates:
         with Objects(repo):
             listed = filter(plan.can_be_gone_to, points.list_points(repo))
             return {
-                point["id"]: spans.shorten(answers.describe_point(point), _PROMPT)
+                point["id"]: spans.shorten(going_back.describe_point(point), _PROMPT)
                 for point in listed
             }
     if kind == "remote":

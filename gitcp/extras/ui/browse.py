@@ -35,9 +35,8 @@ from gitcp.record.journal import credit
 from gitcp.record.session import client_transcript, others
 from gitcp.record.turn import sessions
 from gitcp.steps.back import conversation, points, restore
-from gitcp.steps.back.plan import can_be_gone_to
+from gitcp.steps.back.plan import can_be_gone_to, shorten_names
 from gitcp.steps.commits import open_work
-from gitcp.terminal import answers
 from gitcp.text import spans
 from gitcp.text.short_ids import shorten_id
 
@@ -266,7 +265,7 @@ class Points:
         if not self._repo.top:
             return
         listed = list(filter(can_be_gone_to, points.list_points(self._repo)))
-        names = answers.name_points(listed)
+        names = shorten_names(listed)
         for point in listed:
             yield build_point(point, names[point["id"]], split_time)
 

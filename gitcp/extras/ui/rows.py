@@ -10,7 +10,7 @@ from gitcp.agents import transcripts
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.extras.ui.panes import Row, count_changes
 from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs, describe_lacking
-from gitcp.terminal import answers
+from gitcp.terminal import going_back
 from gitcp.terminal.usage import count_session, format_lines, format_usage
 from gitcp.text import prompt_text, spans
 from gitcp.text.json import ensure_object
@@ -195,7 +195,7 @@ def build_point(point: Point, name: str, when: Day) -> Row:
     facts.append(describe_lacking(point["kind"], point["lacking"]))
     note = ", ".join(filter(None, facts))
     head = [(name, "yellow"), (f" {time}", "dim"), (f"  {note}" if note else "", "dim")]
-    text = spans.shorten(answers.describe_point(point), _WORDS)
+    text = spans.shorten(going_back.describe_point(point), _WORDS)
     words = f"{point['id']} {day} {_join(head)} {text} {point['session_id']}"
     command = ["rewind", "--to", name.strip(), "--dry-run", "--patch"]
     return Row(point["id"], day, [head, [("  ", ""), (text, "")]], words, command, point)
@@ -206,7 +206,7 @@ def build_plan(
 ) -> Iterator[Row]:
     """The parts of a point: the whole plan to go there, each path."""
     patch = [line for _, rows in files for line in rows]
-    effect = answers.format_effect(count_verbs(plan["actions"]))
+    effect = going_back.format_effect(count_verbs(plan["actions"]))
     texts = [f"going back there {effect}", *_list_notes(plan)]
     blocks: list[Block] = [("text", [*texts, session]), *([("diff", patch)] if patch else [])]
     yield Row("all", "", [[("going there ", "bold"), (effect, "")]], effect, row.command, blocks)

@@ -14,6 +14,7 @@ from gitcp.git.objects.merging import merge_versions
 from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED
 from gitcp.text import ids as ids_
+from gitcp.text import short_ids
 from gitcp.text.ids import COMMIT, check_path
 from gitcp.text.short_ids import shorten_id
 
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     class Facts(TypedDict):
         """head, base: the entry of a path in HEAD, and in the point's base commit.
         owner: the session that made a path, '' if not known.
+        writer: the session that wrote its present content, '' for nobody's or a person's.
         edited: the formatted time of the person's newest edit that is lost if a path becomes a
         version again; '' for none.
         theirs: the session, another than the point's, whose newest edit is lost so; '' for none.
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
         head: Callable[[str], Version]
         base: Callable[[str], Version]
         owner: Callable[[str], str]
+        writer: Callable[[str], str]
         edited: Callable[[str, Version], str]
         theirs: Callable[[str, Version], str]
         committed: Callable[[str], bool]
@@ -140,7 +143,11 @@ def _plan_action(change: Change, facts: Facts) -> Action:
         return make_action(path, KEEP, was, now, why)
     if now is not None:
         reason = "deleted since" if was is None else "changed since"
-        reason += ", and committed" if facts["committed"](path) else ""
+        writer = facts["writer"](path)
+        if writer:
+            reason += f" by session {shorten_id(writer)}"
+        if facts["committed"](path):
+            reason += ", and committed"
     elif facts["head"](path) is not None:
         reason = "deleted at that point" if facts["base"](path) else "committed since"
     elif owner := facts["owner"](path):
@@ -319,7 +326,6 @@ def _is_part(edit: JournalLine, name: str) -> bool:
 
 # Sort and fold the list of points to go back to, and choose a point by its name.
 SHORTEST = 4  # characters that may name a point
-NAME_LENGTH = 10  # shown characters of a point's id, if they are unique
 _MOST = 5  # lacking paths in a message
 EMPTY: Point = {
     "id": "",
@@ -414,7 +420,7 @@ def choose_point(points: Iterable[Point], name: str) -> Point | None:
         p
         for p in all_points
         if len(name) >= SHORTEST
-        and (p["id"].startswith(name) or p["condensation_id"].startswith(name))
+        and (short_ids.is_named(p["id"], name) or p["condensation_id"].startswith(name))
     ]
     names = shorten_names(matching)
     if len(names) > 1:
@@ -423,13 +429,19 @@ def choose_point(points: Iterable[Point], name: str) -> Point | None:
 
 
 def shorten_names(points: Iterable[Point]) -> dict[str, str]:
-    """id -> its shortest prefix that no other point's id has, NAME_LENGTH characters at least."""
+    """id -> the name of a point in a list: short_ids.DIGITS digits of its id, more where another
+    one begins alike; those of its SHA-1 where the id is a client's."""
     ids = sorted({point["id"] for point in points})
-    beside = zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
-    return {
-        own: own[: max(NAME_LENGTH, *(1 + len(commonprefix([own, other])) for other in pair))]
-        for own, *pair in beside
-    }
+    names: dict[str, str] = {}
+    hashes = [own for own in ids if not own.strip("0123456789abcdef")]
+    beside = zip(hashes, ["", *hashes], [*hashes[1:], ""], strict=False)
+    for own, *pair in beside:
+        alike = max(len(commonprefix([own, other])) for other in pair)
+        names[own] = own[: max(short_ids.DIGITS, 1 + alike)]
+    for own in ids:
+        if own not in names:
+            names[own] = short_ids.shorten_id(own)
+    return names
 
 
 # Merge three versions of a path (doc/behaviour.md "Going back").

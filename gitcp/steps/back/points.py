@@ -410,6 +410,7 @@ def _gather_facts(present: Present, base: str | None = None, session_id: str = "
         "head": lambda path: find_file(head, path),
         "base": lambda path: find_file(before, path),
         "owner": owners.find_owner,
+        "writer": owners.find_writer,
         "edited": lambda path, version: _format_time(owners.find_edit(path, version)),
         "theirs": lambda path, version: owners.find_other(path, version, session_id),
         "committed": owners.is_committed,

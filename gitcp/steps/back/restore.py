@@ -204,6 +204,12 @@ class Owners:
             maker = plan.find_maker(self._present.all_edits.get(path, ()))
         return maker or ""
 
+    def find_writer(self, path: str) -> str:
+        """The id of the session whose edit led to a path's present content; '' for none, or if a
+        person's did."""
+        newest = next(plan.walk_back(self._present.edits.get(path, ())), None)
+        return credit.get_author(newest)[0] if newest else ""
+
     def find_edit(self, path: str, version: Version) -> JournalLine | None:
         """The person's newest edit that is lost if a path becomes a version again, or None."""
         edits = self._present.edits.get(path, ())

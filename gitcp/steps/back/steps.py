@@ -409,10 +409,10 @@ def _build_outcome(
 
 
 def summarize_plan(plan: Plan) -> str:
-    """What a plan does, as in `2 created, 1 modified`."""
-    words = {back.CREATE: "created", back.MODIFY: "modified", back.DELETE: "deleted"}
+    """What a plan does, as in `created 2, changed 1`."""
+    words = {back.CREATE: "created", back.MODIFY: "changed", back.DELETE: "deleted"}
     counts = back.count_verbs(plan["actions"])
-    return ", ".join(f"{counts[verb]} {word}" for verb, word in words.items() if counts[verb])
+    return ", ".join(f"{word} {counts[verb]}" for verb, word in words.items() if counts[verb])
 
 
 # The content of a name as records, as a tree for `git diff`, or as files in a new directory.

@@ -159,7 +159,7 @@ def test_what_a_forge_commits_without_a_link_is_nobodys(world: World, mail: str,
     commit(world, "squash.txt", 1, "Add a file (#7)")
     assert of_file(world, "squash.txt") == who
     assert ("A U Thor" in world.gitcp("why", "squash.txt:1")) is (who == "person")
-    assert "committed by Forge" in world.gitcp("why", "squash.txt:1")
+    assert ", by Forge" in world.gitcp("why", "squash.txt:1")
 
 
 def test_a_line_of_a_recorded_person_that_a_forge_s_commit_moves_stays_his(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import around, done, plan, points
 from tests.support.harness import Agent, World
 
@@ -12,7 +13,7 @@ def test_rewind_undo_and_redo_never_move_a_branch_under_auto_commit(auto: World,
     before, commits = around(auto), auto.git("rev-list", "HEAD")
     newest = next(p["id"] for p in points(auto) if p["kind"] == "prompt")
     assert plan(auto, "--to", newest) == {
-        "a.py": ("modify", "changed since, and committed"),
+        "a.py": ("modify", f"changed since by session {shorten_id(a.sid)}, and committed"),
         "b.py": ("delete", "committed since"),
     }
     for name, *args in (["rewind", "--to", newest], ["undo"], ["redo"]):

@@ -131,7 +131,7 @@ def test_files_only_and_transcript_only_leave_the_other_alone(three: Agent) -> N
 
 def test_a_dry_run_keeps_no_copy_of_the_conversation(three: Agent) -> None:
     world, kept = three.world, three.world.path / ".git/gitcp/kept"
-    assert "modify  a.py" in done(world, "rewind", "-n", "--to", temporary(world)[1])
+    assert "change  a.py" in done(world, "rewind", "-n", "--to", temporary(world)[1])
     assert not kept.exists() or not list(kept.iterdir())
     done(world, "rewind", "--to", temporary(world)[1])
     assert list(kept.iterdir())

@@ -176,7 +176,7 @@ def test_a_file_comes_back_where_a_directory_was_made_before_the_machine_refused
 
     in_child(prepared.path, lambda: rewind.run(["--to", point]), refuse)
     assert files(prepared.path) == old
-    assert done(prepared, "undo", "--list") == ""
+    assert done(prepared, "undo", "--list").startswith("nothing to undo here: ")
 
 
 def test_what_somebody_changed_after_a_kill_stays_and_is_told(prepared: World) -> None:

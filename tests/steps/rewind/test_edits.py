@@ -48,7 +48,7 @@ def test_one_session_of_two_is_taken_back_and_the_others_work_stays(
     shared(world, a, b)
     before = files(world.path)
     told = done(world, "rewind", "--session", a.sid[:8])
-    assert "taken back: 1 modified, 1 deleted" in told
+    assert "changed 1, deleted 1. 'gitcp undo'" in told
     text = world.read("shared.txt")
     assert [line in text for line in ("by a", "by b", "by the person")] == [False, True, True]
     assert ((world.path / "a.py").exists(), world.read("b.py")) == (False, "b\n")

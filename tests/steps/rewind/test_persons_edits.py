@@ -23,7 +23,7 @@ def test_an_edit_of_the_person_is_named_and_lost_only_when_they_agree(
     for point in (oldest, turn):
         told = done(world, "rewind", "--dry-run", "--files-only", "--to", point)
         assert re.search(
-            r"modify  a\.py  your edit of \d\d:\d\d goes \(undo brings it back\)", told
+            r"change  a\.py  your edit of \d\d:\d\d goes \(undo brings it back\)", told
         )
         ended = run(world, "rewind", "--files-only", "--to", point)
         assert ended.returncode == 128, point
@@ -73,7 +73,7 @@ def test_a_file_that_the_person_deleted_is_theirs_to_bring_back(world: World, a:
         (world.path / path).unlink()
     a.turn("two", {"other.py": "2\n"})
     told = plan(world, "--to", oldest)
-    assert told["other.py"] == ("modify", "changed since")
+    assert told["other.py"] == ("modify", f"changed since by session {shorten_id(a.sid)}")
     for path in ("tracked.py", "new.py"):
         verb, reason = told[path]
         assert verb == "create"
@@ -121,7 +121,8 @@ def test_what_the_person_has_committed_is_not_lost_and_the_plan_says_so(
         "gone.py": ("create", "deleted since, and committed"),
     }
     a.turn("two", {"f.py": "by hand, and on\n"})
-    assert plan(world, "--to", oldest)["f.py"] == ("modify", "changed since")
+    since = f"changed since by session {shorten_id(a.sid)}"
+    assert plan(world, "--to", oldest)["f.py"] == ("modify", since)
     world.write("f.py", "by hand again\n")
     assert "your edit" in plan(world, "--to", oldest)["f.py"][1]
     world.git("commit", "-qam", "no hook has seen it", "--no-verify")

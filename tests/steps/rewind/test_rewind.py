@@ -68,7 +68,7 @@ def test_undo_and_redo_go_over_any_number_of_steps(three: Agent) -> None:
     assert files(world.path) == before
     told = done(world, "undo", "2").splitlines()
     (line,) = [line.partition(" (")[0] for line in told if line.startswith("undone: ")]
-    names = [point[:10] for point in reversed(temporary(world)[1:])]
+    names = [point[:8] for point in reversed(temporary(world)[1:])]
     assert line == "undone: " + "; ".join(f"rewind: to {name}" for name in names)
     assert files(world.path) == states[0]
 
@@ -82,7 +82,7 @@ def test_a_look_writes_nothing_where_nothing_can_be_written(three: Agent, tmp_pa
     scratch.write_text("in the way")
     world.write("new.txt", "in no pack\n")
     oldest = temporary(world)[-1]
-    assert oldest[:10] in done(world, "rewind", "--list")
+    assert oldest[:8] in done(world, "rewind", "--list")
     assert "+in no pack" in done(world, "diff", "HEAD")
     assert "a.py" in done(world, "rewind", "--to", oldest, "--dry-run")
     assert sorted(packs.iterdir()) == before
@@ -228,7 +228,7 @@ def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(three: Agent) -> No
     world, a = three.world, three
     first = temporary(world)[-1]
     done(world, "rewind", "--to", first)
-    (step,) = [line for line in done(world, "undo", "--list").splitlines() if "rewind" in line]
+    (step,) = [line for line in done(world, "undo", "--list").splitlines() if "went back" in line]
     done(world, "undo")
     a.turn("another", {"other.py": "o\n"})
     world.commit("other.py")
@@ -238,7 +238,7 @@ def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(three: Agent) -> No
     done(world, "rewind", "--force", "--to", kept[0], "--", "README.md")
     assert world.read("README.md") == "line one\nline two\nline three\n"
     done(world, "undo", "1")
-    assert "(undone)" in done(world, "undo", "--list")
+    assert "undone: 'gitcp redo' repeats it" in done(world, "undo", "--list")
     assert "README.md" in run(world, "redo", step.split()[0]).stderr
     world.write("README.md", "agent\n")
     done(world, "redo", step.split()[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.steps.rewind.going import done, files, run, temporary
@@ -20,7 +22,8 @@ def rewound(world: World, a: Agent) -> World:
 
 def read_step(world: World) -> str:
     """Kind and reason of the newest step."""
-    return done(world, "undo", "--list").splitlines()[0].split("  ")[-1]
+    step = json.loads(done(world, "undo", "--list", "--json").splitlines()[-1])
+    return f"{step['kind']}: {step['reason']}"
 
 
 def test_undo_shows_the_step_its_age_and_the_commits_since_and_asks(rewound: World) -> None:
@@ -29,13 +32,13 @@ def test_undo_shows_the_step_its_age_and_the_commits_since_and_asks(rewound: Wor
     rewound.git("commit", "-q", "--allow-empty", "-m", "another thing")
     newest = rewound.git("log", "-1", "--format=%h %s")
     seen = talk(rewound, ["undo"], ("undo it? [y/N]", "\n"))
-    assert seen.startswith("modify  a.py"), seen
+    assert seen.startswith("change  a.py"), seen
     assert (
         f"\r\nundo {step}  just now\r\nnote: 2 commits since, the newest {newest}\r\nundo" in seen
     )
     assert seen.endswith("nothing changed\r\n") and files(rewound.path) == before
     seen = talk(rewound, ["undo"], ("undo it? [y/N]", "y\n"))
-    assert seen.endswith(f"undone: {step} (1 modified)\r\n'gitcp redo' does it again\r\n")
+    assert seen.endswith(f"undone: {step} (changed 1). 'gitcp redo' repeats it\r\n")
     assert rewound.read("a.py") == "2\n"
     seen = talk(rewound, ["redo"])
     assert f"\r\nredo {step}  just now\r\n" in seen and "[y/N]" not in seen
@@ -77,7 +80,7 @@ def test_a_committed_file_of_another_branch_is_not_taken_without_a_question(
         "fatal: undo would change 'a.py', committed on 'other', for a step on "
         f"'{branch}'; --yes does it\n",
     )
-    assert files(rewound.path) == before and "modify  a.py" in done(rewound, "undo", "-n")
+    assert files(rewound.path) == before and "change  a.py" in done(rewound, "undo", "-n")
     seen = talk(rewound, ["undo"], ("1 committed file would change; undo it? [y/N]", "n\n"))
     assert f"note: it was done on '{branch}', and this is 'other'\r\n" in seen
     assert files(rewound.path) == before

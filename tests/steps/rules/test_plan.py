@@ -6,6 +6,7 @@ import pytest
 
 from gitcp.errors import Error
 from gitcp.steps.back import plan
+from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
 IN_HEAD, IN_BASE, MADE, MINE, GONE = "head", "both", "made", "mine", "gone"
-THEIRS = "theirs"
+THEIRS, WRITTEN = "theirs", "written"
 
 
 def facts(**more: object) -> Facts:
@@ -24,6 +25,7 @@ def facts(**more: object) -> Facts:
         "edited": lambda path, now: "10:31" if path == MINE else "",
         "theirs": lambda path, now: "0123456789" if path == THEIRS else "",
         "committed": lambda path: path in (IN_HEAD, GONE),
+        "writer": lambda path: "0123456789" if path == WRITTEN else "",
         "owner": lambda path: "0123456789" if path == MADE else "",
         "left_out": {"big": "too-large"},
         "hidden": {"sparse"},
@@ -36,6 +38,8 @@ def facts(**more: object) -> Facts:
     [
         ("x", None, A, "create", "deleted since"),
         ("x", A, B, "modify", "changed since"),
+        (WRITTEN, A, B, "modify", "changed since by session 87acec17"),
+        (WRITTEN, None, A, "create", "deleted since by session 87acec17"),
         (MINE, A, B, "modify", "your edit of 10:31 goes (undo brings it back)"),
         (MINE, None, A, "create", "you deleted it at 10:31 (undo deletes it again)"),
         (THEIRS, A, B, "modify", "work of session 87acec17 goes (undo brings it back)"),
@@ -129,15 +133,20 @@ def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left()
 
 
 def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
-    ids = ["toolu_01abcdefgh", "toolu_01abcdxxxx", "toolu_01zzzzzzzz", "a.b", "a.bc"]
-    names = plan.shorten_names([point(i) for i in [*ids, "a.b"]])
+    ids = ["0123456789", "89abcdef01", "89abcdef11"]
+    calls = ["toolu_01abcdefgh", "toolu_01abcdxxxx"]
+    names = plan.shorten_names([point(i) for i in [*ids, *calls, *calls]])
     assert names == {
-        "toolu_01abcdefgh": "toolu_01abcde",
-        "toolu_01abcdxxxx": "toolu_01abcdx",
-        "toolu_01zzzzzzzz": "toolu_01zz",
-        "a.b": "a.b",
-        "a.bc": "a.bc",
+        "0123456789": "01234567",
+        "89abcdef01": "89abcdef0",
+        "89abcdef11": "89abcdef1",
+        "toolu_01abcdefgh": shorten_id("toolu_01abcdefgh"),
+        "toolu_01abcdxxxx": shorten_id("toolu_01abcdxxxx"),
     }
+    known = [point(name) for name in names]
+    for name, short in names.items():
+        found = plan.choose_point(known, short)
+        assert found is not None and found["id"] == name
 
 
 def test_a_point_is_chosen_by_its_whole_id_or_an_unambiguous_beginning() -> None:

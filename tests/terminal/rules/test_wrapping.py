@@ -8,10 +8,14 @@ import pytest
 
 from gitcp.checkpoints.format import line_authors
 from gitcp.steps.back import plan
-from gitcp.terminal import answers, history
+from gitcp.terminal import answers, going_back, history
 from gitcp.terminal.history import fit_line
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.steps.back.plan import Point
 
 
 @pytest.mark.parametrize(
@@ -69,57 +73,27 @@ def test_a_text_is_measured_as_it_is_shown() -> None:
     assert fit_line([("a\n", ""), ("\x07b", "")], 6) == [("a\\n", ""), ("\\x0", "")]
 
 
-@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
-def test_a_point_fits_its_line_and_gives_up_its_session_first(width: int) -> None:
+def make_point(kind: str, **more: Any) -> Point:
     point = plan.EMPTY.copy()
-    point["kind"], point["session_id"] = "prompt", "12345678-a"
-    point["id"] = "abcdefghij"
-    point["session_prompt"] = "rearrange the settings " * 9
-    line = answers.draw_point(
-        point,
-        "abcdefghij",
-        {"create": 1, "modify": 2, "delete": 0, "keep": 0},
-        lambda _: "5m ago",
-        width,
-        has_session=answers.has_session_column([point], width),
-    )
-    text = "".join(part for part, _ in line)
-    assert count_cells(text) <= max(width, 24), text
-    has = [part in text for part in ('before "rearrange', shorten_id("12345678-a"), "changes 2")]
-    assert has == [width > 50, width > 100, width > 60], text
+    point["kind"], point["session_id"], point["id"] = kind, "12345678-a", "abcdef0123"
+    return {**point, **more}  # type: ignore[typeddict-item]
 
 
-@pytest.mark.parametrize("width", [60, 79, 80, 100, 120, 0])
-def test_all_points_of_a_list_have_their_session_or_none_has(width: int) -> None:
-    prompts = (
-        "Add a test",
-        "Rearrange the settings, and add a page for each kind of them",
-        "Tidy up",
-    )
-    points = []
-    for number, prompt in enumerate(prompts):
-        point = plan.EMPTY.copy()
-        point["kind"], point["session_id"] = "prompt", f"{number}2345678-a"
-        point["session_prompt"], point["id"] = prompt, f"{number}bcdef0123"
-        points.append(point)
-    changes = {"create": 1, "modify": 0, "delete": 0, "keep": 0}
-    drawn = answers.draw_points(points, lambda _: changes, lambda _: "5m ago", width)
-    lines = ["".join(text for text, _ in line) for line in drawn]
-    names = [shorten_id(point["session_id"]) for point in points]
-    shown = {name in line for name, line in zip(names, lines, strict=True)}
-    assert shown == {width in (0, 100, 120)}
-    assert all("(creates 1)" in line for line in lines)
-    assert {line.index("before") for line in lines} == {lines[0].index("before")}
-
-
-@pytest.mark.parametrize(("width", "words"), [(60, "before src/app.py"), (38, "src/app.py")])
-def test_where_there_is_no_room_a_call_is_told_by_its_file(width: int, words: str) -> None:
-    point = plan.EMPTY.copy()
-    point["kind"], point["message"] = "tool", "before src/app.py"
-    line = answers.draw_point(
-        point, "toolu_0123", None, lambda _: "5m ago", width, has_session=False
-    )
-    assert "".join(part for part, _ in line).split("ago")[1].strip(" -").startswith(words)
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_point_is_a_row_that_fits_with_the_id_first(width: int) -> None:
+    asked = {"session_prompt": "rearrange the settings " * 9}
+    points = [make_point("prompt", **asked), make_point("temporary", **asked)]
+    points[1]["id"] = "abcdef1123"
+    points += [make_point("tool", message="before editing a.py", id="toolu_0123", lacking=["."])]
+    agents = {"12345678-a": "Claude Code"}
+    drawn = going_back.draw_points(points, agents, lambda _: "5m ago", width)
+    *lines, hint = ["".join(text for text, _ in line) for line in drawn]
+    assert all(count_cells(line) <= width for line in lines), lines
+    assert [line.split()[0] for line in lines] == ["abcdef01", "abcdef11", shorten_id("toolu_0123")]
+    assert "Claude Code   > rearrange" in lines[0] and "  after > rearrange" in lines[1]
+    assert "Claude" not in lines[2] and "    editing a.py" in lines[2]
+    assert len({line.index("5m ago") for line in lines}) == 1
+    assert hint.startswith("'gitcp rewind -n --to abcdef01' ") and count_cells(hint) <= 78
 
 
 @pytest.mark.parametrize("width", [50, 60, 63, 80, 200])
