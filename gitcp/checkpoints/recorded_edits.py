@@ -9,8 +9,9 @@ from gitcp.checkpoints.stored import Parts
 from gitcp.errors import Error
 from gitcp.git import commit_message
 from gitcp.git.objects import read_changes, read_commit
-from gitcp.text.ids import GONE, REGULAR, is_binary, remove_space
-from gitcp.text.line_replay import find_added_lines, is_meaningful, select_significant
+from gitcp.text.carry.changes import Lines
+from gitcp.text.ids import GONE, REGULAR, is_binary
+from gitcp.text.line_replay import is_meaningful, select_significant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,38 +112,34 @@ class _Contents:
             return edit.get("mode") == mode
         if edit["oid"] == new:
             return True
-        added, removed = self._find_lines(_get_before(edit, old), edit["oid"])
-        their_added, their_removed = self._find_lines(old, new)
-        if added is None or their_added is None:
+        lines = self._compare(_get_before(edit, old), edit["oid"], change)
+        if lines is None:
             return edit.get("mode", mode)[:3] == mode[:3] and mode in REGULAR
-        common = added & their_added
-        if not (added and their_added):
-            common = removed & their_removed
+        common = lines.work_added & lines.added
+        if not (lines.work_added and lines.added):
+            common = lines.work_removed & lines.removed
         return any(map(is_meaningful, common))
 
     def is_moved(self, edit: Recorded, change: Staged) -> bool:
         """Whether a change of another path has what an edit made."""
-        _, old, _, new = change
+        _, _, _, new = change
         if not (edit["oid"] and new):
             return False
-        added, _ = self._find_lines(_get_before(edit, None), edit["oid"])
-        their_added, _ = self._find_lines(old, new)
-        if added is None or their_added is None:
+        lines = self._compare(_get_before(edit, None), edit["oid"], change)
+        if lines is None:
             return edit["oid"] == new
-        return len(select_significant(added) & select_significant(their_added)) >= MOVED
+        return len(select_significant(lines.work_added & lines.added)) >= MOVED
 
-    def _find_lines(self, old: str | None, new: str) -> tuple[set[bytes] | None, set[bytes]]:
-        """(the lines that a change adds, those that it removes), white space aside; (None, empty)
-        for binary content and for one that is missing."""
-        before: bytes | None = b""
-        if old:
-            before = self._objects.read_blob(old)
-        after = self._objects.read_blob(new)
-        if before is None or after is None or is_binary(before) or is_binary(after):
-            return None, set()
-        before = remove_space(before)
-        after = remove_space(after)
-        return find_added_lines(before, after), find_added_lines(after, before)
+    def _compare(self, before: str | None, after: str, change: Staged) -> Lines | None:
+        """Compare the lines of an edit and of a change; None for binary content and for one that is
+        missing."""
+        texts: list[bytes] = []
+        for oid in (before, after, change[1], change[3]):
+            text = self._objects.read_blob(oid) if oid else b""
+            if text is None or is_binary(text):
+                return None
+            texts.append(text)
+        return Lines((texts[0], texts[1]), (texts[2], texts[3]), ignores_space=True)
 
 
 def _get_before(edit: Recorded, otherwise: str | None) -> str | None:

@@ -146,12 +146,15 @@ def match_sessions(
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
     is_here = edits.build_stay_check(repo, parent)
+    find_old = objects.build_finder(repo.objects, parent)
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
         records = collect_work(lines, session_id, is_here).build_records(session_id not in brought)
         records = _mark_stashed(repo, records, changes, stash, is_replay or is_past)
         records += _list_elsewhere(repo, marker, changes)
-        verdict = linking.match_session(records, changes, blob, lambda path: is_gone(repo, path))
+        verdict = linking.match_session(
+            records, changes, blob, lambda path: is_gone(repo, path), find_old
+        )
         git.append_trace("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
         if verdict["paths"] or how:
             linked[session_id] = linking.build_linked(verdict, how or "content")

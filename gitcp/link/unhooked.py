@@ -169,12 +169,14 @@ def link_one(
 
 def may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
     """Whether a commit changes a file that a session has written and not committed, or may have one
-    of them under another name; True if the session was at work."""
+    of them, or lines of it, under another name; True if the session was at work."""
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
     changes = read_changes(repo.objects, commit)[1]
     written = {path for stream in state["streams"] for path in stream["files"]}
     written.update(state.get("unstored") or ())
+    if written and len(changes) <= holding.MOST_SEARCHED:
+        return True
     is_gone = partial(link_commit.is_gone, repo)
     return holding.Change(changes, repo.objects.read_blob, is_gone).may_hold(written)
 
@@ -420,7 +422,8 @@ def find_replaced(
             continue
         work = candidates.Work(repo.objects, commit, candidates.list_edits(repo.objects, commit))
         for other in brought:
-            change = holding.Change(changed.get(other["oid"], {}), repo.objects.read_blob)
+            changes = changed.get(other["oid"], {})
+            change = match.build_change(repo.objects, "".join(other["parents"][:1]), changes)
             if work.find_enough(change, candidates.relate(commit, other, is_named=True)):
                 yield commit, other["oid"]
                 break

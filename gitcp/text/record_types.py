@@ -46,6 +46,7 @@ class Recorded(TypedDict):
     live: bool  # the worktree's stream has it; False: it is away
     stashed: NotRequired[bool]  # a later entry of `git stash` has the recorded content
     before: NotRequired[Version]  # absent: not known
+    now: NotRequired[Version]  # what the path has now; absent: not known, or it is away
     own: NotRequired[frozenset[bytes]]  # the added lines that count; absent: all
     # The session's edits (before, after), if others came between them; absent: one, from before.
     steps: NotRequired[list[tuple[str | None, str | None]]]

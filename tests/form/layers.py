@@ -51,10 +51,11 @@ PURE = set(
     gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.plan
     gitcp.steps.commits.parts gitcp.steps.handover_text gitcp.terminal.answers
     gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual gitcp.terminal.status
-    gitcp.text.carry.forms gitcp.text.carry.gaps gitcp.text.carry.imports gitcp.text.carry.moves
-    gitcp.text.carry.origins gitcp.text.carry.text gitcp.text.carry.tokens gitcp.text.ids
-    gitcp.text.json gitcp.text.line_replay gitcp.text.pairing gitcp.text.prompt_text
-    gitcp.text.record_types gitcp.text.shapes gitcp.text.spans""".split()
+    gitcp.text.carry.changes gitcp.text.carry.forms gitcp.text.carry.gaps
+    gitcp.text.carry.imports gitcp.text.carry.moves gitcp.text.carry.origins gitcp.text.carry.text
+    gitcp.text.carry.tokens gitcp.text.ids gitcp.text.json gitcp.text.line_replay
+    gitcp.text.pairing gitcp.text.prompt_text gitcp.text.record_types gitcp.text.shapes
+    gitcp.text.spans""".split()
 )
 
 

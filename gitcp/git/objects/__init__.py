@@ -494,6 +494,19 @@ class Lookup:
         return self._seen[path]
 
 
+def build_finder(objects: Objects, commit: str) -> Callable[[str], Entry | None]:
+    """Return a function that finds a path in a commit, which is read when it is first asked; zeros:
+    in none."""
+    lookups: list[Lookup] = []
+
+    def find(path: str) -> Entry | None:
+        if not lookups:
+            lookups.append(Lookup(objects, find_tree(objects, commit)))
+        return lookups[0](path)
+
+    return find
+
+
 def compare_trees(
     objects: Objects, old: str | None, new: str | None, prefix: str = "", without: str = ""
 ) -> Iterator[tuple[str, Entry | None, Entry | None]]:

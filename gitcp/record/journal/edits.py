@@ -57,15 +57,19 @@ class Stretch:
     content: that with later changes by others.  live: whether the worktree has it; otherwise it
     was put away, or a commit left it out.  left: that commit is linked with the session.  undone:
     the session has taken it back.  base: the commit on which it was last seen, '' if unknown.
+    undoing: the line that gave the path a content from before, if nothing keeps what it replaced.
     """
 
-    __slots__ = tuple("_lost _seen base before content edits left live undone written".split())
+    __slots__ = tuple(
+        "_lost _seen base before content edits left live undoing undone written".split()
+    )
 
     def __init__(self, before: Version) -> None:
         self.before = self.written = self.content = before
         self.edits: list[JournalLine] = []
         self.live, self.left, self.undone = True, False, False
         self.base, self._seen, self._lost = "", 0, False
+        self.undoing: JournalLine | None = None
 
     def add(self, edit: JournalLine) -> None:
         """Add the session's next edit."""
@@ -126,6 +130,10 @@ class Stretch:
         mode, oid = self.written or ("000000", None)
         path, before = later_name or path, self.before
         record: Recorded = {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
+        if live:
+            record["now"] = self.content
+        elif self.undoing and not later_name:
+            record["now"] = credit.parse_entry(self.undoing["after"])
         if live and len(self.edits) > 1:
             self._add_steps(record)
         return record
@@ -254,8 +262,10 @@ class Work:
             elif line["how"] == "restored" and not is_left:
                 if current and self._is_undoing(line) and not current.has_had(line):
                     current.undone = True
+                is_kept = line.get("away") or "stashed" in line
                 for stretch in stretches:
                     stretch.live = False
+                    stretch.undoing = None if is_kept else line
                 current = next((s for s in reversed(stretches) if s.has_had(line)), None)
                 if current:
                     current.note_return(line)
@@ -263,7 +273,9 @@ class Work:
                 current.add_foreign(line, elsewhere=not self._is_here(current.base))
         for stretch in stretches:
             stretch.note_look(self._looks, _NEVER)
-            stretch.live = stretch.live and self._is_here(stretch.base)
+            if not self._is_here(stretch.base):
+                stretch.live = False
+                stretch.undoing = None
         return [s for s in stretches if s.written != s.before and not s.undone]
 
     def list_paths(self) -> list[str]:

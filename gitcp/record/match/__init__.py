@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from gitcp.git import encode_name, files
-from gitcp.git.objects import Lookup, find_tree, need_commit, read_changes, read_commit
+from gitcp.git.objects import build_finder, need_commit, read_changes, read_commit
 from gitcp.record.session import phases
 from gitcp.text import json, shapes
 from gitcp.text.shapes import is_object_name
@@ -216,6 +216,14 @@ def look_again(repo: Repo, head: str) -> None:
         files.remove_private(repo, repo.join_own("orig-head"))
 
 
+def build_change(objects: Objects, parent: str, changes: Changes) -> holding.Change:
+    """Return what a commit changes from its parent, zeros for none, to be compared with work."""
+    from gitcp.record.match import holding
+
+    find_old = build_finder(objects, parent)
+    return holding.Change(changes, objects.read_blob, lambda path: find_old(path) is None, find_old)
+
+
 # What is asked about: a commit that may lack links.
 class Target:
     """A commit that may lack links.
@@ -246,11 +254,8 @@ class Target:
 
     def build_change(self) -> holding.Change:
         """Return what the commit changes, to be compared with work."""
-        from gitcp.record.match import holding
-
         parent, changes = self.read()
-        lookup = Lookup(self._objects, find_tree(self._objects, parent))
-        return holding.Change(changes, self._objects.read_blob, lambda path: lookup(path) is None)
+        return build_change(self._objects, parent, changes)
 
     def list_ids(self) -> Collection[str]:
         """Return the ids of the checkpoints that it is linked to."""

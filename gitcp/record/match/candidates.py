@@ -294,16 +294,18 @@ class Work:
         self._objects, self.commit, self.edits = objects, commit, edits
         self.checkpoint_id, self._without = checkpoint_id, without
         self.oid = commit["oid"] if commit else ""
+        self._held: tuple[holding.Change, holding.Held] | None = None  # of the change asked last
 
     def leave_out(self, commits: Iterable[Commit]) -> Work:
         """Return this work without what these commits have."""
-        changes = (read_changes(self._objects, commit)[1] for commit in commits)
-        without = [holding.Change(one, self._objects.read_blob) for one in changes]
+        without = [match.Target(self._objects, one["oid"]).build_change() for one in commits]
         return Work(self._objects, self.commit, self.edits, self.checkpoint_id, without)
 
     def hold(self, change: holding.Change) -> holding.Held:
         """Return what a commit has of the edits."""
-        return holding.hold(self.edits, change, self._without)
+        if self._held is None or self._held[0] is not change:
+            self._held = (change, holding.hold(self.edits, change, self._without))
+        return self._held[1]
 
     def find_enough(
         self, change: holding.Change, relation: str, together: int = 0
@@ -436,8 +438,9 @@ def _choose_commits(
         is_far = paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values())
         is_clear = not is_far and (knows_before or tell_how(edits, changes) == BLOBS)
         if are_copies or is_clear:
-            change = holding.Change(changes, repo.objects.read_blob)
-            relation = relate(work.commit, read_commit(repo.objects, oid))
+            commit = need_commit(repo.objects, oid)
+            change = match.build_change(repo.objects, "".join(commit["parents"][:1]), changes)
+            relation = relate(work.commit, commit)
             earlier = [one for one in found if are_copies and is_ancestor(repo, one, oid)]
             remaining = work.leave_out(need_commit(repo.objects, one) for one in earlier)
             shared = remaining.find_enough(change, relation)

@@ -17,14 +17,16 @@ in parts at other commits, and what it was made on may be unknown.  They compare
 from __future__ import annotations
 
 from gitcp.checkpoints.format import line_authors
+from gitcp.text.carry import changes
+from gitcp.text.carry.changes import Lines, Written, find_lines
 from gitcp.text.ids import EMPTY, GONE, REGULAR, build_change, is_binary, remove_space
 from gitcp.text.line_replay import (
     find_added_lines,
+    has_no_lines,
     is_meaningful,
     is_significant,
     select_significant,
 )
-from gitcp.text.pairing import count_same_ends
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     Changes = Mapping[str, Staged]
     Gone = Callable[[str], bool]
+    Find = Callable[[str], Version]
     # What a path is changed from and to, and the name that it had, '' for the same one.
     Step = tuple[Staged, str]
 
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
 DISTINCTIVE = 2  # lines in common: one equal line is written, or removed, by two people any day
 SHARE = 10  # the tenth part of the smaller change: in a large one two lines are equal by chance
 RAISED = 2  # its half, of another author or of a commit with an id of its own: they have a reason
+MOST_SEARCHED = 40  # files of a commit that are searched for lines of other files
 RENAMED = 2  # the half of either text, as git decides that a file was renamed
 BINARY = 2  # distinctive lines that an equal binary content is worth: no chance makes it
 WHOLE = 3  # lines of a whole change that another author makes too: fewer are made by two people
@@ -84,10 +88,21 @@ OTHER = "other"  # the author is another one, or the commit has an id of its own
 
 
 class Change:
-    """What a commit changes.  is_gone: whether its parent, or the worktree, lacks a path."""
+    """What a commit changes.
 
-    def __init__(self, changes: Changes, blob: Blob, is_gone: Gone = lambda _: False) -> None:
+    is_gone: whether its parent, or the worktree, lacks a path.  find_old: finds a path in the
+    parent; without it no line is looked for in another file than its own."""
+
+    def __init__(
+        self,
+        changes: Changes,
+        blob: Blob,
+        is_gone: Gone = lambda _: False,
+        find_old: Find | None = None,
+    ) -> None:
         self.changes, self.blob, self.is_gone = changes, blob, is_gone
+        self._find_old: Find = find_old or (lambda _: None)
+        self._reads_old = find_old is not None
         self._steps: dict[str, Step] | None = None
 
     @property
@@ -96,6 +111,27 @@ class Change:
         if self._steps is None:
             self._steps = _build_steps(self.changes, self.blob)
         return self._steps
+
+    def may_bring(self) -> bool:
+        """Whether lines of other files are looked for in it."""
+        return self._reads_old and 0 < len(self.changes) <= MOST_SEARCHED
+
+    def read_old(self, path: str) -> bytes | None:
+        """The text of a path in the parent; None for binary content, and if it is not known."""
+        if path in self.changes:
+            mode, oid, _, _ = self.changes[path]
+        else:
+            mode, oid = self._find_old(path) or (GONE, None)
+        texts = read_texts((mode, oid, GONE, None), self.blob)
+        return texts[0] if texts else None
+
+    def read_new(self, path: str) -> bytes | None:
+        """The same in the commit."""
+        if path not in self.changes:
+            return self.read_old(path)
+        _, _, mode, oid = self.changes[path]
+        texts = read_texts((mode, oid, GONE, None), self.blob)
+        return texts[0] if texts else None
 
     def count_units(self, most: int) -> int:
         """The number of its units; a number above most tells no more than that."""
@@ -167,24 +203,23 @@ def hold(work: Iterable[Recorded], change: Change, without: Iterable[Change] = (
         "is_all_work": True,
         "is_all_change": True,
     }
-    if not change.may_hold(entries):
+    if not (change.may_hold(entries) or change.may_bring()):
         return held
-    blob = change.blob
-    mine = _build_steps({p: _get_change(e, change) for p, e in entries.items()}, blob)
-    taken = {
-        (path, unit)
-        for other in without
-        for path, _, sides in _compare(mine, entries, other, _pair_paths(mine, other)[0])
-        for unit in sides["common"]
-    }
+    mine = _build_steps({p: _get_change(e, change) for p, e in entries.items()}, change.blob)
+    taken: set[tuple[str, bytes]] = set()
+    for other in without:
+        for part in _compare(mine, entries, other, _pair_paths(mine, other)[0]):
+            taken.update((part.path, unit) for _, unit in part.common)
     pairs, similar = _pair_paths(mine, change)
     held["paths"] = {*pairs.values(), *similar}
-    for path, target, sides in _compare(mine, entries, change, pairs):
-        common = {u: weight for u, weight in sides["common"].items() if (path, u) not in taken}
-        held["common"] |= {(target, unit): weight for unit, weight in common.items()}
-        held["work"] += sides["work"]
-        held["is_all_work"] &= not sides["work_alone"]
-        held["is_all_change"] &= not sides["change_alone"]
+    for part in _compare(mine, entries, change, pairs):
+        for (target, unit), weight in part.common.items():
+            if (part.path, unit) not in taken:
+                held["common"][target, unit] = weight
+        held["paths"].update(part.brought)
+        held["work"] += part.sides["work"]
+        held["is_all_work"] &= not part.sides["work_alone"]
+        held["is_all_change"] &= not part.sides["change_alone"]
     held["is_all_change"] &= change.steps.keys() <= {*pairs.values()}
     return held
 
@@ -197,18 +232,41 @@ def _get_change(entry: Recorded, change: Change) -> Staged:
     return build_change(before, new)
 
 
+class _Part:
+    """What a commit has of the work at a path.
+
+    target: the file's path in the commit, '' if it leaves the file.  common: (path there, unit) ->
+    weight.  brought: the paths of other files that have lines of it."""
+
+    __slots__ = ("brought", "common", "path", "sides", "target")
+
+    def __init__(self, path: str, target: str, sides: Sides) -> None:
+        self.path = path
+        self.target = target
+        self.sides = sides
+        self.common = {(target, unit): weight for unit, weight in sides["common"].items()}
+        self.brought: set[str] = set()
+
+    def add_brought(self, target: str, lines: Iterable[bytes]) -> None:
+        """Add lines that the commit has in another file."""
+        self.brought.add(target)
+        for line in lines:
+            self.common[target, b"+" + remove_space(line)] = int(is_significant(line))
+        self.sides["work_alone"] -= len({remove_space(line) for line in lines})
+
+
 def _compare(
     mine: Mapping[str, Step],
     entries: Mapping[str, Recorded],
     change: Change,
     pairs: Mapping[str, str],
-) -> Iterator[tuple[str, str, Sides]]:
-    """Yield for each path of the work (path, its name in the commit, the comparison); the name is
-    '' if the commit leaves the file."""
+) -> Iterable[_Part]:
+    """Compare each path of the work with the commit.  pairs: its paths -> theirs in the commit."""
+    parts: list[_Part] = []
     for path, (own_change, source) in mine.items():
         if path not in pairs:
             size = count_units(own_change, change.blob)
-            yield path, "", build_sides({}, size, size)
+            parts.append(_Part(path, "", build_sides({}, size, size)))
             continue
         other, other_source = change.steps[pairs[path]]
         sides = compare(own_change, other, entries[path].get("own"), change.blob)
@@ -219,7 +277,76 @@ def _compare(
             sides["work"] += bool(source)
             sides["work_alone"] += bool(source) and not is_same
             sides["change_alone"] += bool(other_source) and not is_same
-        yield path, pairs[path], sides
+        parts.append(_Part(path, pairs[path], sides))
+    if change.may_bring():
+        _add_brought(parts, mine, entries, change)
+    return parts
+
+
+def _add_brought(
+    parts: Iterable[_Part],
+    mine: Mapping[str, Step],
+    entries: Mapping[str, Recorded],
+    change: Change,
+) -> None:
+    """Add the lines of the work that the commit has in other files."""
+    searched: dict[Written, _Part] = {}
+    for part in parts:
+        own_change, _ = mine[part.path]
+        if not part.sides["work_alone"] or "before" not in entries[part.path]:
+            continue
+        name = part.target or part.path
+        work = _build_written(name, own_change, entries[part.path].get("own"), change)
+        if work:
+            work.lose_to(change.read_new(name))
+            work.lines -= {unit[1:] for _, unit in part.common if unit.startswith(b"+")}
+            searched[work] = part
+    for target, work, lines in find_brought([*searched], change):
+        searched[work].add_brought(target, lines)
+
+
+def build_open(entry: Recorded, change: Change) -> Written | None:
+    """The lines of an open edit that a commit may have in other files; None if there is none."""
+    path = entry["path"]
+    work = _build_written(path, _get_change(entry, change), entry.get("own"), change)
+    if work and path in change.changes:
+        work.lose_to(change.read_new(path))
+    elif work and "now" in entry:
+        work.lose_to(_read_file(change.blob, entry["now"]))
+    return work
+
+
+def _build_written(
+    path: str, work: Staged, own: frozenset[bytes] | None, change: Change
+) -> Written | None:
+    """The lines that some work added to a file and that the commit's parent has not there; None if
+    there is none.  path: of the file in the commit."""
+    texts = read_texts(work, change.blob) if work[3] else None
+    if texts is None or has_no_lines(texts[1]):
+        return None
+    before, after = map(remove_space, texts)
+    old = remove_space(change.read_old(path) or b"")
+    lines = find_added_lines(before, after) - find_added_lines(None, old)
+    if own is not None:
+        lines.intersection_update(map(remove_space, own))
+    return Written(path, texts[1], lines) if lines else None
+
+
+def find_brought(
+    works: Sequence[Written], change: Change, without: Container[str] = ()
+) -> Iterator[tuple[str, Written, list[bytes]]]:
+    """Find lines of files in the other files of a commit: (path, work, its lines there).
+
+    without: paths that are not searched."""
+    for path, (staged, _) in change.steps.items():
+        others = [work for work in works if work.path != path]
+        if path in without or not others or not staged[3] or staged[1] == staged[3]:
+            continue
+        texts = read_texts(staged, change.blob)
+        if texts is None or any(map(has_no_lines, texts)):
+            continue
+        for number, lines in changes.find_brought(others, texts).items():
+            yield path, others[number], [others[number].text.lines[line] for line in lines]
 
 
 def _build_steps(changes: Changes, blob: Blob) -> dict[str, Step]:
@@ -310,60 +437,6 @@ def read_texts(change: Staged, blob: Blob) -> Texts | None:
     if before is None or after is None or any(map(is_binary, (before, after))):
         return None
     return before, after
-
-
-def find_lines(old: bytes, new: bytes) -> tuple[set[bytes], set[bytes]]:
-    """(the lines that a change adds, those that it removes)."""
-    return find_added_lines(old, new), find_added_lines(new, old)
-
-
-class Lines:
-    """The lines that some work adds and removes, and those that a change does, blank ones aside.
-
-    White space in lines does not count, unless the change changes nothing else.  own: the lines
-    that the work added, None if it is all of them."""
-
-    def __init__(self, work: Texts, change: Texts, own: frozenset[bytes] | None = None) -> None:
-        self._long = select_significant(set().union(*find_lines(*work), *find_lines(*change)))
-        if remove_space(change[0]) != remove_space(change[1]):
-            work = remove_space(work[0]), remove_space(work[1])
-            change = remove_space(change[0]), remove_space(change[1])
-            own = None if own is None else frozenset(map(remove_space, own))
-            self._long = {*map(remove_space, self._long)}
-        self.work, self.change, self._own = work, change, own
-        self.work_added, self.work_removed = find_lines(*work)
-        self.added, self.removed = find_lines(*change)
-        if own is not None:
-            self.work_added &= own
-        self.are_same = not (self.work_added or self.work_removed or self.added or self.removed)
-        before = find_added_lines(None, change[0])
-        self.awaited, self.awaited_removed = self.work_added - before, self.work_removed & before
-
-    def is_long(self, line: bytes) -> bool:
-        """Whether a line is significant, with its white space."""
-        return line.strip() in self._long
-
-    def find_place(self) -> bytes:
-        """Where both put the same lines that the text had before; b"" if they do not."""
-        place = _find_place(*self.change, self._own)
-        return place if place == _find_place(*self.work, self._own) else b""
-
-
-def _find_place(a: bytes, b: bytes, own: Container[bytes] | None = None) -> bytes:
-    """What a change from a to b removes and adds, with the line before and the line after
-    that are not blank; b"" if no added line is meaningful, or own lacks one of them.
-
-    own: the lines that may be added, None for any.
-    """
-    old, new = a.split(b"\n"), b.split(b"\n")
-    start, end = count_same_ends(old, new)
-    added = [line for line in new[start : len(new) - end] if line.strip()]
-    if not any(map(is_meaningful, added)) or not (own is None or all(x in own for x in added)):
-        return b""
-    before = [line for line in new[:start] if line.strip()][-1:]
-    after = [line for line in new[len(new) - end :] if line.strip()][:1]
-    removed = old[start : len(old) - end]
-    return b"\n".join([*before, b"\0", *removed, b"\0", *added, b"\0", *after])
 
 
 def compare(work: Staged, change: Staged, own: frozenset[bytes] | None, blob: Blob) -> Sides:
@@ -671,20 +744,24 @@ def has_all_changes(recorded: Entry, base: Version, change: Staged, blob: Blob) 
     return work is not None and content is not None and holds_change(content, *work)
 
 
+def has_rest_elsewhere(entry: Recorded, committed: Changes, head: Version, blob: Blob) -> bool:
+    """Whether a commit has all of an edit, some of its lines in other files.  head: what it has at
+    the path."""
+    change = Change(committed, blob, find_old=lambda _: head)
+    held = hold([entry], change) if change.may_bring() else None
+    if held is None or not (held["is_all_work"] and is_any(held)):
+        return False
+    return any(path != entry["path"] for path, _ in held["common"])
+
+
 def holds_change(content: bytes, base: bytes, tip: bytes) -> bool:
     """Whether a text has all lines that a change from base to tip added, and none that it removed,
     white space aside; False for binary content and for a change of no line."""
     if any(map(is_binary, (content, base, tip))):
         return False
-    lines = _compare_bare(base, tip, base, content)
+    lines = Lines((base, tip), (base, content), ignores_space=True)
     is_all = lines.work_added <= lines.added and lines.work_removed <= lines.removed
     return is_all and bool(lines.work_added or lines.work_removed)
-
-
-def _compare_bare(before: bytes, after: bytes, old: bytes, new: bytes) -> Lines:
-    """Compare two changes of a text, white space aside, also if one changes nothing else."""
-    bare = remove_space
-    return Lines((bare(before), bare(after)), (bare(old), bare(new)))
 
 
 def has_line(work: Sequence[bytes | None], change: Sequence[bytes | None]) -> bool:
@@ -696,7 +773,7 @@ def has_line(work: Sequence[bytes | None], change: Sequence[bytes | None]) -> bo
     before, after, old, new = (text or b"" for text in (*work, *change))
     if any(map(is_binary, (before, after, old, new))):
         return True
-    lines = _compare_bare(before, after, old, new)
+    lines = Lines((before, after), (old, new), ignores_space=True)
     if not any(map(is_meaningful, lines.work_added | lines.work_removed)):
         return True
     common = (lines.work_added & lines.added) | (lines.work_removed & lines.removed)

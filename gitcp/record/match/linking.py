@@ -14,7 +14,7 @@ from gitcp.text.ids import GONE, REGULAR, is_binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypedDict
 
     from gitcp.text.record_types import Blob, Linked, Recorded, Shared, Staged, Version
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
         reasons: dict[str, str]
         shared: dict[str, frozenset[bytes]]
         former: list[str]
+
+
+_MOST_SOURCES = 12  # files of a session in which lines of others are looked for
 
 
 def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
@@ -98,6 +101,7 @@ def match_session(
     staged: Mapping[str, Staged],
     blob: Blob,
     gone: Callable[[str], bool] = lambda _: False,
+    find_old: Callable[[str], Version] = lambda _: None,
 ) -> Matched:
     """Find the paths of a commit that hold work of a session; if there is none, do not link.
 
@@ -105,8 +109,10 @@ def match_session(
     git shows as a deletion and an addition, counts under its new path if that has the recorded
     content, or most of it and the old path is gone: from the worktree, by `gone`, or in the commit,
     which may have another file there.  Work that was put away counts where its file is now, if that
-    was renamed meanwhile.
+    was renamed meanwhile.  Lines that were moved or copied to other files count there; find_old:
+    finds a path in the commit's parent, whose lines are no work.
     """
+    entries = [*entries]
     shared: dict[str, frozenset[bytes]] = {}
     reasons: dict[str, str] = {}
     moved: list[Recorded] = []
@@ -127,6 +133,8 @@ def match_session(
     found: Matched = {"paths": [], "reasons": reasons, "shared": shared, "former": []}
     if moved:
         _add_moved(found, moved, staged, blob, gone)
+    if len(shared) < len(staged):
+        _add_brought(found, entries, staged, blob, find_old)
     found["paths"] = sorted(shared)
     return found
 
@@ -151,6 +159,33 @@ def _add_moved(
     for _, new, common, reason in moves:
         if new not in found["shared"]:
             found["shared"][new], found["reasons"][new] = common, reason
+
+
+def _add_brought(
+    found: Matched,
+    entries: Sequence[Recorded],
+    staged: Mapping[str, Staged],
+    blob: Blob,
+    find_old: Callable[[str], Version],
+) -> None:
+    """Add to what was found the paths that got lines of other files."""
+    recent: dict[str, Recorded] = {}  # by path, of the last content at each
+    for entry in entries:
+        if entry["oid"] and "before" in entry:
+            recent.setdefault(entry["path"], entry)
+    by_oid = {entry["oid"]: entry for entry in [*recent.values()][-_MOST_SOURCES:]}
+    if not by_oid:
+        return
+
+    from gitcp.record.match import holding
+
+    change = holding.Change(staged, blob, find_old=find_old)
+    if not change.may_bring():
+        return
+    works = [work for entry in by_oid.values() if (work := holding.build_open(entry, change))]
+    for target, work, lines in holding.find_brought(works, change, {*found["shared"]}):
+        found["shared"][target] = frozenset(lines)
+        found["reasons"][target] = f"lines of '{work.path}', moved or copied"
 
 
 def build_linked(found: Matched, how: str) -> Linked:
@@ -209,9 +244,11 @@ def explain_settled(
 
         if holding.is_moved(recorded[1], committed, blob):
             return "committed under another name"
-    if not change or worktree != head or "before" not in entry:
+    if worktree != head or "before" not in entry:
         return ""
     from gitcp.record.match import holding
 
-    is_whole = holding.has_all_changes(recorded, entry["before"], change, blob)
-    return "all its lines are in the commit" if is_whole else ""
+    if change and holding.has_all_changes(recorded, entry["before"], change, blob):
+        return "all its lines are in the commit"
+    is_elsewhere = holding.has_rest_elsewhere(entry, committed, head, blob)
+    return "its lines are in other files of the commit" if is_elsewhere else ""

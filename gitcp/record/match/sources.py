@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Changes, Objects
     from gitcp.git.repo import Repo
-    from gitcp.record.match.candidates import Rewrite, Search
+    from gitcp.record.match.candidates import Rewrite, Search, Work
     from gitcp.text.record_types import Commit, Recorded, Version
 
 # What the sources of links are asked about: a case, and the commits in it that may lack links.
@@ -525,8 +525,7 @@ def keep_pending(repo: Repo, search: Search | None, head: str, changes: Changes)
         check = _Pending(repo, head, changes)
         for commit in search.commits:
             # The next hook checks what this one has no time for.
-            works = [] if search.is_late() else search.read_works(commit)
-            if search.is_late() or any(check.may_return(work.edits) for work in works):
+            if search.is_late() or check.is_any_left(search.read_works(commit)):
                 pending.append(commit["oid"])
     path = repo.join_own("taken-back")
     if pending:
@@ -544,6 +543,19 @@ class _Pending:
         self._lookup = Lookup(repo.objects, find_tree(repo.objects, head))
         self._stash = refs.Stash(repo).list_entries()
         self._worktree: dict[str, Version] = {}
+
+    def is_any_left(self, works: Iterable[Work]) -> bool:
+        """Whether work may still be committed: it is somewhere, or the commit has a part of it in
+        other files, and the other part may be in another one."""
+        return any(self.may_return(work.edits) or self._has_moved_part(work) for work in works)
+
+    def _has_moved_part(self, work: Work) -> bool:
+        from gitcp.record.match import holding
+
+        blob = self._repo.objects.read_blob
+        held = work.hold(holding.Change(self._changes, blob, find_old=self._lookup))
+        paths = {edit["path"] for edit in work.edits}
+        return not held["is_all_work"] and any(path not in paths for path, _ in held["common"])
 
     def _find_after(self, path: str) -> Version:
         """What the commit has at a path."""

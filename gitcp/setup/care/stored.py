@@ -23,6 +23,7 @@ from gitcp.git.objects.reading import split_windows, spread_batches
 from gitcp.git.records import decode_lines, encode_lines, parse_json
 from gitcp.link import unhooked
 from gitcp.link.commits import list_bare_commits
+from gitcp.record import match
 from gitcp.record.match import candidates, holding
 from gitcp.setup.care import repair, unfinished
 from gitcp.setup.care.case import OURS
@@ -574,7 +575,11 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
         return ""
     # A merge has the work only if its change from each parent matches.
     sides = objects.compare_with_parents(survey.repo.objects, commit)
-    changes = [holding.Change(side, survey.repo.objects.read_blob) for side in sides]
+    parents = commit["parents"] or [""]
+    changes = [
+        match.build_change(survey.repo.objects, parent, side)
+        for parent, side in zip(parents, sides, strict=True)
+    ]
     is_alone = listing.list_linked(survey.repo.objects, oid) == [name]
     for other in carriers:
         carrier = read_commit(survey.repo.objects, other)

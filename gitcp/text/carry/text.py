@@ -16,7 +16,7 @@ from gitcp.text.pairing import list_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 NOTHING = -1  # in the place of an index: the line comes from none
 LEAST = 10  # bytes: of a telling line's key, and the weight of tokens that prove an origin
@@ -25,6 +25,7 @@ CALL = b"\x01"  # stands for `()`
 
 _WORDS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 _NOT_WORDS = bytes(byte for byte in range(0x80) if byte not in _WORDS)
+_APART = bytes.maketrans(_NOT_WORDS, b" " * len(_NOT_WORDS))
 
 
 def weigh(text: bytes | bytearray) -> int:
@@ -35,6 +36,24 @@ def weigh(text: bytes | bytearray) -> int:
 def is_telling(key: bytes) -> bool:
     """Whether a line can be known by its key."""
     return len(key) >= LEAST and weigh(key) > 0
+
+
+def has_words_of(old: Iterable[bytes], new: Iterable[bytes]) -> bool:
+    """Whether one of the new lines may carry on old ones: it has no other words.  That is known
+    without pairing them, and is seldom so of lines of different texts."""
+    known = _list_words(b"\n".join(old))
+    if not known:
+        return False
+    for line in new:
+        words = _list_words(line)
+        if words and words <= known:
+            return True
+    return False
+
+
+def _list_words(text: bytes) -> set[bytes]:
+    """The words of a text, without those of one letter, as `u` before a string."""
+    return {word for word in text.translate(_APART).lower().split() if len(word) > 1}
 
 
 def join_hard(keys: Sequence[bytes]) -> bytes:
@@ -76,3 +95,7 @@ class Text:
             for index, key in enumerate(self.hard_keys):
                 self._places.setdefault(key, []).append(index)
         return self._places
+
+    def select_lines(self, keys: Container[bytes]) -> list[bytes]:
+        """The lines that have one of these keys."""
+        return [line for line, key in zip(self.lines, self.keys, strict=True) if key in keys]

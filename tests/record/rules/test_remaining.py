@@ -111,10 +111,11 @@ def test_the_record_is_compared_with_what_it_stands_on(
         (
             b"the first line\nthe second line\n"
             + b"".join(b"more of it %d\n" % n for n in range(9)),
-            False,
+            True,
         ),
+        (b"".join(b"more of it %d\n" % n for n in range(9)) + b"the first line\n", False),
     ],
-    ids=["with more", "with less", "part of another"],
+    ids=["with more", "with less", "part of another", "less in part of another"],
 )
 def test_a_file_committed_under_another_name_with_all_its_lines_is_settled(
     new: bytes, want: bool
