@@ -13,7 +13,7 @@ from gitcp.cmd.setup.demo import Scene, make_scene
 from tests.support.replay import Replay
 
 TO = Path(__file__).resolve().parent / "page.png"
-WIDTH, HEIGHT = 1280, 1200
+WIDTH, HEIGHT = 1280, 800
 
 
 def change(scene: Scene) -> None:

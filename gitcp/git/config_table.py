@@ -230,7 +230,7 @@ KEYS: dict[str, Key] = {
     "gitcp.prices": {
         "kind": "text",
         "default": "",
-        "meaning": "a file of what the tokens of models cost, for gitcp stats --cost and pages",
+        "meaning": "a file of what the tokens of models cost, for gitcp stats --cost",
     },
     "gitcp.page-forge": {
         "kind": "word",

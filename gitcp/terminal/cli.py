@@ -162,11 +162,25 @@ def _run_body(body: Callable[[], int]) -> int:
 def print_lacking() -> None:
     """Print what was missing: one line for each kind, with the first as the example of several."""
     term.hide_progress()
-    for kind, (first, *later) in console.take_lacking().items():
-        count, remedy = len(later) + 1, _REMEDIES[kind]
-        several = f"{count} {_LACKING[kind]}, such as {first}; " if later else f"{first}; "
-        message = several.replace("\n", " ") + remedy
+    for kind, messages in console.take_lacking().items():
+        message = _tell_lacking(kind, messages)
         print("warning:", escape_unprintable(message), file=sys.stderr)
+
+
+def list_lacking() -> list[str]:
+    """What print_lacking() would print now."""
+    messages_by_kind: dict[str, list[str]] = {}
+    for message, kind in console.list_lacking().items():
+        messages_by_kind.setdefault(kind, []).append(message)
+    return [_tell_lacking(kind, messages) for kind, messages in messages_by_kind.items()]
+
+
+def _tell_lacking(kind: str, messages: Sequence[str]) -> str:
+    """What was missing of a kind, in one line."""
+    what = messages[0]
+    if len(messages) > 1:
+        what = f"{len(messages)} {_LACKING[kind]}, such as {what}"
+    return what.replace("\n", " ") + f"; {_REMEDIES[kind]}"
 
 
 def _join_lines(message: str) -> str:

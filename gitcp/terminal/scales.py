@@ -10,20 +10,12 @@ if TYPE_CHECKING:
 
 
 WIDTH = 1000.0
-
-
 _QUIET = 1800.0  # seconds: a longer pause takes no more room
-
-
 _PAUSE = 4.0  # a pause takes at most the room of everything else, divided by this
 
 
-_LEAST = 4.0  # the width of a turn that took no time
-
-
 class Scale:
-    """Positions of times (seconds since 1970); long pauses are shortened.  is_linear: whether there
-    is none."""
+    """Positions of times (seconds since 1970); long pauses are shortened."""
 
     def __init__(self, times: Iterable[float]) -> None:
         self._times = sorted(set(times)) or [0.0]
@@ -35,7 +27,6 @@ class Scale:
             x += min(gap, max((total - gap) / _PAUSE, 1.0)) if len(gaps) > 1 else gap
             self._places.append(x)
         self._unit = WIDTH / x if x else 0.0
-        self.is_linear = x == self._times[-1] - self._times[0]
 
     def __call__(self, time: float) -> float:
         """0 to WIDTH, rounded so that a page stays small."""
@@ -45,12 +36,6 @@ class Scale:
             start, end = self._times[n], self._times[n + 1]
             x += (self._places[n + 1] - x) * max(0.0, time - start) / (end - start)
         return round(x * self._unit, 1)
-
-    def place_span(self, start: float, end: float) -> tuple[float, float]:
-        """(x, width) of a span of time; never too small to be seen or clicked."""
-        left, right = self(start), self(end)
-        width = max(right - left, _LEAST)
-        return round(min(left, WIDTH - width), 1), round(width, 1)
 
 
 def divide_bar(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:

@@ -116,7 +116,7 @@ def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_and_
     assert "14 tokens in, 2 out, 2 requests" in client.gitcp("stats", "HEAD~2..HEAD")
     client.gitcp("page", "-o", "page.html", "HEAD~2..HEAD")
     page = (client.top / "page.html").read_text()
-    assert "> Make two files</h3>" in page and "14 tokens in, 2 out, 2 requests" in page
+    assert "<span class=pr>Make two files</span><span class=meta>Made Up" in page
     assert "made-up --again mu-1" in client.gitcp("resume", "HEAD")
 
     client.git("worktree", "add", "-q", "../side")

@@ -39,7 +39,8 @@ PURE = set(
     gitcp.checkpoints.links gitcp.checkpoints.redact gitcp.checkpoints.redact.images
     gitcp.checkpoints.redact.json_values gitcp.checkpoints.redact.options
     gitcp.checkpoints.redact.personal gitcp.extras.bisect.rules gitcp.extras.facts.tables
-    gitcp.extras.imports.rules gitcp.extras.page.page_parts gitcp.extras.search.rules
+    gitcp.extras.imports.rules gitcp.extras.page.hunks gitcp.extras.page.page_parts
+    gitcp.extras.search.rules
     gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message gitcp.git.config_table
     gitcp.git.gitdir.pack_format gitcp.git.objects.patches gitcp.git.places
     gitcp.git.private_files gitcp.git.status gitcp.guard.guard_rules gitcp.lines.blame_format

@@ -68,13 +68,13 @@ class Readers:
         with Objects(self.repo):
             evidence, ends = Evidence(self.repo), (self.repo.empty_tree, head)
             records = list(commits.list_commits(self.repo, [head]))
-            traced = gather.count_lines(self.repo, records)[3:]
-            about = self.repo, evidence, ends
-            files = change.read_files(*about, *traced, lambda _: None)
+            counts = gather.count_lines(self.repo, records)
+            about = self.repo, evidence, ends, counts.steps, counts.credited
+            files = change.read_files(*about, lambda _: None)
             return {
-                f["path"]: [name(author) for author, _ in f["authors"].values()]
-                for f in files
-                if f["path"] in paths
+                file.path: [name(writer.author) for writer in file.writers.values()]
+                for file in files
+                if file.path in paths
             }
 
     def stats(self) -> Iterator[tuple[dict[Spot, Name], Counter[str]]]:

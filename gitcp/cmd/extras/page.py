@@ -31,6 +31,7 @@ OPTIONS = (
     make_value("-o", "<file>", "where to write it (default: below .git); - for stdout"),
     make_flag("--open", "show it in the browser"),
     make_flag("--serve", "serve it on this machine, and renew it when refs change"),
+    make_flag("--full", "with the whole conversations"),
     make_flag("--abandoned", "with a section of what its sessions tried and gave up"),
     make_flag(
         "--no-prompts", "leave prompts, answers and transcripts out, for places that others see"
@@ -55,10 +56,14 @@ def run(argv: Sequence[str]) -> int:
             args.error("--serve writes no file: it cannot be used with -o or --json")
         return _serve(repo, args)
     if args.json:
-        if args.o or args.open or args.abandoned:
-            args.error("--json cannot be used with -o, --open or --abandoned")
-        return cli.write_records([gather_page(repo, args.name, not args.no_prompts).build_record()])
-    text = make_page(repo, args.name, not args.no_prompts, abandoned=args.abandoned)
+        if args.o or args.open or args.abandoned or args.full:
+            args.error("--json cannot be used with -o, --open, --full or --abandoned")
+        page = gather_page(repo, args.name, not args.no_prompts, has_all=True)
+        return cli.write_records([page.build_record()])
+    if args.full and args.no_prompts:
+        args.error("--full cannot be used with --no-prompts")
+    page = make_page(repo, args)
+    text = page.format_html(VERSION)
     data = text.encode("utf-8", "replace")
     if args.o == "-":
         sys.stdout.buffer.write(data)
@@ -81,21 +86,21 @@ def _show(address: str) -> None:
 
 def _serve(repo: Repo, args: Namespace) -> int:
     """Serve a name's page until Ctrl-C."""
-    with_prompts = not args.no_prompts
-    text = ""
+    made: serve.Served | None = None
 
-    def make() -> str:
-        nonlocal text
+    def make() -> serve.Served:
+        nonlocal made
         try:
             with pack_care.open_scratch(Repo.find(), always=True) as writable:
-                text = make_page(writable, args.name, with_prompts, serve.MADE, args.abandoned)
+                page = make_page(writable, args)
+                made = serve.Served(page.format_html(VERSION, serve.MADE), page.draw_talk)
         except Error as e:
-            if not text:
+            if made is None:
                 raise
             console.warn(f"the page stays as it was: {e}")
         finally:
             _begin_anew()
-        return text
+        return made
 
     def announce(address: str) -> None:
         print(address, flush=True)
@@ -116,49 +121,57 @@ def _begin_anew() -> None:
     console.wait_for_end()
 
 
-def make_page(
-    repo: Repo, name: str, with_prompts: bool = True, made: str = "", abandoned: bool = False
-) -> str:
-    """The HTML of a name's page.  made: the number of a page that is served; abandoned: with what
-    its sessions gave up.  Raises Error for a name without commits."""
-    page = gather_page(repo, name, with_prompts)
-    if abandoned:
+def make_page(repo: Repo, args: Namespace) -> Page:
+    """The page that the options ask for.  Raises Error for a name without commits."""
+    page = gather_page(repo, args.name, not args.no_prompts, args.full)
+    if args.abandoned:
         with pack_care.open_scratch(repo) as writable, Objects(writable):
             page.add_abandoned(list_turns(writable))
-    return page.format_html(VERSION, made)
+    page.lacks = cli.list_lacking()
+    return page
 
 
-def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
-    """The page with all that it shows.  Raises Error as make_page()."""
+def gather_page(
+    repo: Repo,
+    name: str,
+    with_prompts: bool = True,
+    is_full: bool = False,
+    has_all: bool = False,
+) -> Page:
+    """The page with all that it shows.  has_all: also the sessions that wrote no line of it.
+    Raises Error as make_page()."""
     try:
-        from gitcp.extras.page import change, gather
+        from gitcp.extras.page import change, gather, sessions
         from gitcp.extras.page.render import Page
     except ImportError:
         raise extras.make_missing(_PACKAGES) from None
-    title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
-    links = gather.read_forge(repo)
+    place = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     clean = gather.open_kept(repo, "clean")
     drawn = gather.open_drawn(repo)
-    page = Page(title, gather.make_redaction(repo, clean), links, with_prompts, drawn)
+    redact = gather.make_redaction(repo, clean)
+    page = Page(place, redact, gather.read_forge(repo), with_prompts, is_full)
     with Objects(repo):
         records = gather.list_commits(repo, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
-        term.show_line(f"reading the sessions of {len(records)} commits")
-        page.add_sessions(gather.gather_sessions(repo, records))
+        term.show_line(f"reading the lines of {len(records)} commits")
         authors = evidence.Evidence(repo)
         counts = gather.count_lines(repo, records, authors)
         page.stats = counts.stats
         names = gather.list_refs(repo)
+        page.branch = gather.choose_branch(repo, name)
         for record in records:
             oid = record["oid"]
             page.add_commit(record, counts.added.get(oid, {}), names.get(oid, ()))
         ends = change.find_ends(repo, records, name)
-        files = change.read_files(
-            repo, authors, ends, counts.steps, counts.credited, term.show_line
-        )
-        page.add_files(repo.objects, files, counts.removers)
+        show = term.show_line
+        files = list(change.read_files(repo, authors, ends, counts.steps, counts.credited, show))
+        wanted = change.list_writing(records, files)
+        if is_full or has_all:
+            wanted = {**sessions.list_wanted(records), **wanted}
+        page.sessions = sessions.read_sessions(repo, wanted)
+        page.add_files(repo.objects, files, drawn)
     clean.save()
     if drawn is not None:
         drawn.save()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 
-from gitcp.checkpoints.format import line_authors
 from gitcp.errors import Error, GitError
 from gitcp.extras.page import gather
 from gitcp.extras.page.page_parts import list_added, trace_lines
@@ -17,7 +17,6 @@ from gitcp.text.ids import is_binary
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import TypedDict
 
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.extras.page.gather import Credits
@@ -28,24 +27,52 @@ if TYPE_CHECKING:
     from gitcp.lines.committed.evidence import Evidence
     from gitcp.text.record_types import Record
 
-    Writer = tuple[Author, str]  # the author, and its name as git shows it
     Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
 
-    class File(TypedDict):
-        """path: '' if it was deleted; old: its path before, '' if it is new.  before, after: the
-        lines, None for a binary file.  sizes: bytes before and after.  authors: line of after,
-        from 1 -> its author, for added lines."""
-
-        path: str
-        old: str
-        edits: Sequence[Hunk]
-        before: list[str] | None
-        after: list[str] | None
-        sizes: tuple[int, int]
-        authors: dict[int, Writer]
+_WINDOW = 64  # files that are blamed together
+_BESIDE = 4  # processes of git blame at a time
 
 
-_WINDOW, _BESIDE = 64, 4  # files that are blamed together; processes of git blame at a time
+@dataclass(slots=True)
+class LineWriter:
+    """The author of an added line.  name: as git shows it.  commit: that added it."""
+
+    author: Author
+    name: str
+    commit: str
+
+
+@dataclass(slots=True)
+class PageFile:
+    """A changed file.
+
+    path: '' if it was deleted; old: its path before, '' if it is new.  edits: as `git diff -U0` has
+    them.  before, after: the lines, None for a binary file.  sizes: bytes before and after.
+    writers: line of after, from 1 -> its author, for added lines.
+    """
+
+    path: str
+    old: str
+    edits: Sequence[Hunk]
+    before: list[str] | None
+    after: list[str] | None
+    sizes: tuple[int, int]
+    writers: dict[int, LineWriter] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its path, of a deleted file the one that it had."""
+        return self.path or self.old
+
+    @property
+    def added(self) -> int:
+        """The number of added lines."""
+        return sum([edit[3] for edit in self.edits])
+
+    @property
+    def removed(self) -> int:
+        """The number of removed lines."""
+        return sum([edit[1] for edit in self.edits])
 
 
 def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, str]:
@@ -74,7 +101,7 @@ def read_files(
     steps: Mapping[str, Sequence[Step]],
     credited: Credits,
     say: Callable[[str], None],
-) -> Iterator[File]:
+) -> Iterator[PageFile]:
     """The files that steps changed and that are otherwise in the later of ends.
 
     steps, credited: of gather.count_lines().
@@ -101,23 +128,39 @@ def read_files(
                 yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
 
 
-def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:
-    binary = is_binary(old) or is_binary(new)
-    dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
-    end = "\r\n" if dos else "\n"
-    return {
-        "path": patch["path"],
-        "old": patch["old"],
-        "edits": patch["hunks"],
-        "before": None if binary else _split_lines(old, end),
-        "after": None if binary else _split_lines(new, end),
-        "sizes": (len(old), len(new)),
-        "authors": writers,
-    }
+def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, LineWriter]) -> PageFile:
+    sizes = len(old), len(new)
+    path, before = patch["path"], patch["old"]
+    if is_binary(old) or is_binary(new):
+        return PageFile(path, before, patch["hunks"], None, None, sizes, writers)
+    is_dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
+    end = "\r\n" if is_dos else "\n"
+    lines = _split_lines(old, end), _split_lines(new, end)
+    return PageFile(path, before, patch["hunks"], *lines, sizes, writers)
 
 
 def _split_lines(data: bytes, end: str) -> list[str]:
     return decode_name(data).removesuffix(end).split(end) if data else []
+
+
+def list_writing(records: Sequence[Record], files: Sequence[PageFile]) -> dict[str, list[str]]:
+    """The sessions that wrote lines of files -> their checkpoints, those of the newest commits of
+    records first."""
+    order: dict[str, int] = {}
+    for record in records:
+        for checkpoint in record["checkpoints"]:
+            order.setdefault(checkpoint["checkpoint_id"], len(order))
+    wanted: dict[str, set[str]] = {}
+    for file in files:
+        for writer in file.writers.values():
+            if writer.author["who"] == "session":
+                ids = wanted.setdefault(writer.author["session_id"], set())
+                ids.add(writer.author["checkpoint_id"])
+    last = len(order)
+    return {
+        session_id: sorted(ids, key=lambda name: (order.get(name, last), name))
+        for session_id, ids in wanted.items()
+    }
 
 
 class AddedLines:
@@ -138,7 +181,7 @@ class AddedLines:
 
     def find_writers(
         self, patches: Sequence[Patch], steps: Mapping[str, Sequence[Step]]
-    ) -> dict[str, dict[int, Writer]]:
+    ) -> dict[str, dict[int, LineWriter]]:
         """path -> line -> author of the lines that patches add.
 
         If the steps of a path lead from one end to the other, they tell the commit of a line; else
@@ -212,9 +255,8 @@ class AddedLines:
         credit = self._credited.get((entry["oid"], entry["path"])) if self._may_trace else None
         return credit and credit[0].get(entry["orig"], credit[1])
 
-    def _find_writer(self, entry: BlameEntry) -> Writer:
+    def _find_writer(self, entry: BlameEntry) -> LineWriter:
         place = entry["oid"], entry["path"], entry["orig"], entry["content"]
         author = self._find_credited(entry) or self._evidence.find_author(*place)
-        if author["who"] == "session":
-            return author, line_authors.format_label(author)
-        return author, decode_name(dict(entry["headers"]).get(b"author", b""))
+        name = decode_name(dict(entry["headers"]).get(b"author", b""))
+        return LineWriter(author, name, entry["oid"])

@@ -1,73 +1,95 @@
 """Make one self-contained HTML file, which fetches nothing and runs no script but its own.
 
 Texts are redacted, and hidden characters escaped, before anything else uses them.  The template
-escapes HTML, and the script inserts what it unfolds as text.
+escapes HTML.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from dataclasses import dataclass
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-import pygments
+from markupsafe import Markup
 
-from gitcp.agents import transcripts
 from gitcp.extras.page import page_parts
-from gitcp.extras.page.highlight import highlight_lines
+from gitcp.extras.page.drawing import Drawn, draw_files, draw_rows
+from gitcp.extras.page.hunks import Mark, Owner, PageHunk, cut_hunks
 from gitcp.extras.page.page_parts import map_strings
-from gitcp.extras.page.talk import Talk, format_span, make_key, parse_seconds
-from gitcp.extras.page.template import Chunks, fill_template
-from gitcp.git.kept import make_key as make_content_key
-from gitcp.git.objects.reading import spread_batches
-from gitcp.lines.sums import Sums, share_percent
+from gitcp.extras.page.sessions import PageSession, build_turn_record, parse_seconds
+from gitcp.extras.page.talk import Talk, make_anchor, name_talk
+from gitcp.extras.page.template import draw_path, draw_time, fill_template, pack_html
+from gitcp.lines.sums import Sums
 from gitcp.terminal import scales
-from gitcp.terminal.history import COUNTED, OUTCOMES, format_stats_summary
-from gitcp.terminal.usage import format_usage
+from gitcp.terminal.history import OUTCOMES
 from gitcp.text.prompt_text import name_prompt
 from gitcp.text.short_ids import shorten_id
-from gitcp.text.spans import AUTHORS, count_noun, shorten
+from gitcp.text.spans import AUTHORS, abbreviate, count_noun, format_number, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.extras.page.change import File, Writer
-    from gitcp.extras.page.page_parts import Bar, Links
+    from gitcp.checkpoints.format.line_authors import Author
+    from gitcp.extras.page.change import LineWriter, PageFile
+    from gitcp.extras.page.page_parts import Links
     from gitcp.git.kept import Kept
     from gitcp.git.objects import Objects
-    from gitcp.git.objects.patches import Hunk
-    from gitcp.lines.prices import Prices
     from gitcp.text.record_types import Record
 
-    Removers = Iterable[tuple[str, str]]
-    Numbers = dict[int, int]  # line of a file -> index of its writer
-    # path, lines before and after (None for a binary file), edits
-    Drawing = tuple[str, list[str] | None, list[str] | None, Sequence[Hunk], Numbers]
-
 _COLOURS = 8
-_NAME, _LINE = 120, 160  # cells of a session's name, of a prompt's first line
-_MOST = 12  # authors that are not folded
+_LISTED = 4  # prompts in the head that are not folded
+_PROMPT = 300  # characters of a prompt above a hunk
+_WHOLE = 2000  # characters of a prompt in the head, and of what was said at an edit
+_WORDS_A_LINE = 300  # characters of what was said at an edit, for each line that it added
 _SHORT = 160  # characters of a text that is redacted once
-# Lines of the files of a batch, roughly; batches before worker processes are started.
-_BATCH, _ALONE = 10_000, 2
-_ABOUT = {
-    "unknown": "in commits with a session, by nobody that was recorded",
-    "unrecorded": "from before, or beside, what was recorded",
-}
+_TAIL = 14  # characters of a path that the list of files never cuts
+_PLAIN = 500_000  # characters of files that stand in the page as they are; others are packed
+_BAR = 1000  # width of the bar, in its own units
+_NOBODY = frozenset(("unknown", "unrecorded"))
+
+
+@dataclass(slots=True, eq=False)
+class PagePrompt:
+    """A prompt behind lines of the change.
+
+    text: whole, to _WHOLE characters.  start: in s since 1970, 0 if unknown.  lines: of the change.
+    color: a class.
+    """
+
+    owner: Owner
+    agent: str
+    text: str
+    start: float = 0.0
+    lines: int = 0
+    letters: str = ""
+    color: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its first line."""
+        return shorten(page_parts.name_prompt(self.text) or "a prompt that is not here", _PROMPT)
 
 
 @dataclass(slots=True)
-class _Pending:
-    """A file that is to be stored.  view, value: of Page._describe_file().  key: of its hunks.
-    drawn: the hunks; None until they are drawn."""
+class _ShownFile:
+    """A file, the author of each added line, and its hunks.  left: changed lines left out."""
 
-    view: Record
-    value: Record
-    drawing: Drawing
-    key: bytes = b""
-    drawn: Record | None = None
+    file: PageFile
+    marks: dict[int, Mark]
+    hunks: list[PageHunk]
+    left: int
+    words: dict[int, str] = field(default_factory=dict)  # hunk -> what was said at its edit
+    drawn: Drawn = field(default_factory=lambda: Drawn({}, {}))
+
+    def count_by_author(self) -> dict[str, int]:
+        """session id, or a word of tally.WHO -> the added lines."""
+        counts = Counter[str]()
+        for writer in self.file.writers.values():
+            counts[writer.author["session_id"] or writer.author["who"]] += 1
+        return dict(counts)
 
 
 class Page:
@@ -75,32 +97,29 @@ class Page:
 
     def __init__(
         self,
-        title: str,
+        place: str,
         redact: Callable[[Sequence[str]], list[str]],
         links: Links,
         with_prompts: bool = True,
-        drawn: Kept | None = None,
+        is_full: bool = False,
     ) -> None:
-        """drawn: the hunks that earlier pages drew."""
-        self._drawn = drawn
-        self._title, self._redact, self._links = title, redact, links
+        """place: the repository and what was asked for.  is_full: with the conversations."""
+        self._place = place
+        self._redact = redact
+        self._links = links
         self._with_prompts = with_prompts
-        self._chunks = Chunks()
-        self.sessions: list[Record] = []
-        self._by_id: dict[str, Record] = {}
-        self._talk = Talk(self.clean_text, self._chunks.store)
-        self.turns: list[Record] = []
-        self.commits: list[Record] = []
-        self.files: list[Record] = []
-        self._cost = 0.0
-        self._prices: Prices | None = None
-        self._spent: list[tuple[float, int, float]] = []  # time, tokens written, cost of a turn
-        self._added: list[tuple[float, dict[str, int]]] = []  # time, lines by kind of a commit
-        self._people = Counter[str]()  # lines of each
-        self._cleaned: dict[str, str] = {}  # short texts: names, dates and paths come again
-        self.stats: Record = Sums().build_record()  # of the commits
-        self.tip = ""
+        self._is_full = is_full and with_prompts
+        self._cleaned: dict[str, str] = {}  # short texts: names and paths come again
+        self._owners: dict[tuple[Any, ...], Owner] = {}
+        self._prompts: dict[Owner, PagePrompt] = {}
+        self._files: list[_ShownFile] = []
         self._abandoned: list[Record] | None = None
+        self.sessions: dict[str, PageSession] = {}
+        self.commits: list[Record] = []
+        self.branch = ""  # that the newest commit is the end of, if it is to name the page
+        self.tip = ""
+        self.stats: Record = Sums().build_record()  # of the commits
+        self.lacks: list[str] = []  # what is missing, in words
 
     def clean_text(self, value: Any) -> Any:
         """A value with every string redacted and its hidden characters escaped."""
@@ -110,270 +129,141 @@ class Page:
         self._cleaned |= {text: cleaned[text] for text in texts if len(text) <= _SHORT}
         return map_strings(value, lambda text: cleaned.get(text) or self._cleaned.get(text, ""))
 
-    def add_sessions(self, stories: Iterable[Record]) -> None:
-        """Add sessions with their turns, of which none is kept; they are shown by their start."""
-        for story in stories:
-            self._add_session(story)
-        self._by_id = dict(sorted(self._by_id.items(), key=lambda item: _find_start(item[1])))
-        self.sessions = [*self._by_id.values()]
-        for number, session in enumerate(self.sessions):
-            session.update(_number_session(number))
-            for turn in session["turns"]:
-                turn["session"] = number
-        self.turns = [turn for session in self.sessions for turn in session["turns"]]
-
-    def _add_session(self, story: Record) -> None:
-        session = self._get_session(story["session_id"], story["agent"], story["model"])
-        asked = [turn["prompt"] for turn in story["turns"]]
-        if self._with_prompts and any(asked):
-            name = self.clean_text(page_parts.name_session(asked, story["agent"]))
-            session["name"] = shorten(name, _NAME)
-        session["usage"] = story["tokens"]
-        session["spent"] = format_usage(session["usage"])
-        if story["cost"] is not None:
-            self._cost, self._prices = self._cost + story["cost"], story["prices"]
-            session["spent"] += f", {story['cost']:.2f} {story['prices'].currency}"
-        session["resume"] = self.clean_text(story["resume"])
-        for turn in story["turns"]:
-            self._note_spent(turn, story)
-            public_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
-            view, value = self._talk.add_turn(session["id"], public_turn, story["agent"])
-            chunk, index = self._chunks.store(value)
-            session["turns"].append({**view, "chunk": chunk, "index": index})
-
-    def _note_spent(self, turn: Mapping[str, Any], story: Record) -> None:
-        """Note the tokens and the cost of a turn whose time is known."""
-        time = parse_seconds(turn["start"])
-        if not time or not turn["spent"]:
-            return
-        used, table = transcripts.count_spent(turn["spent"], story["agent"]), story["prices"]
-        cost = table.cost(story["model"], used) if table and story["model"] else None
-        self._spent.append((time, used["output_tokens"], cost or 0.0))
-
-    def _spell_cost(self) -> str:
-        """The cost of all sessions whose prices are known; '' for none."""
-        if self._prices is None:
-            return ""
-        return f", {self._cost:.2f} {self._prices.currency} by {self._prices.source}"
-
-    def _get_session(self, name: str, agent: str, model: str = "") -> Record:
-        """The view of a session, which is made when first needed."""
-        if name not in self._by_id:
-            view: Record = {
-                **_number_session(len(self.sessions)),
-                "id": make_key(name),
-                "title": self.clean_text(name),
-                "agent": self.clean_text(agent or "agent"),
-                "model": self.clean_text(model),
-                "name": f"{self.clean_text(agent or 'agent')} {shorten_id(self.clean_text(name))}",
-                "turns": [],
-                "usage": None,
-                "spent": "",
-                "resume": "",
-                "added": 0,
-                "alive": 0,
-            }
-            self._by_id[name] = view
-            self.sessions.append(view)
-        return self._by_id[name]
+    def _clean_lines(self, lines: Sequence[str]) -> list[str]:
+        """Redacted lines, as many as before: each on its own if a secret had several."""
+        cleaned = str(self.clean_text("\n".join(lines))).split("\n")
+        if len(cleaned) == len(lines):
+            return cleaned
+        return [str(self.clean_text(line)) for line in lines]
 
     def add_commit(
         self, record: Record, lines: Mapping[str, Mapping[str, int]], refs: Sequence[str] = ()
     ) -> None:
-        """Add a commit; lines: path -> who -> lines added; refs: its branches and tags."""
+        """Add a commit, the newest first; lines: path -> who -> lines added; refs: its branches and
+        tags."""
         sums = Counter[str]()
         for row in lines.values():
             sums.update(row)
-        for who, count in sums.items():
-            if who not in AUTHORS:
-                self._get_session(who, "")["added"] += count
-        self._added.append((float(record["time"]), _sum_kinds(sums)))
-        parts = [p for c in record["checkpoints"] for p in c.get("contents", ())]
+        texts = record["message"], record["author"], list(refs)
+        subject, author, names = self.clean_text(texts)
         self.commits.append(
             {
                 "oid": record["oid"],
-                "subject": self.clean_text(record["message"]),
-                "names": self.clean_text(list(refs)),
-                "author": self.clean_text(record["author"]),
-                "date": self.clean_text(record["date"]),
+                "subject": subject,
+                "author": author,
+                "names": names,
                 "time": float(record["time"]),
                 "checkpoints": [c["checkpoint_id"] for c in record["checkpoints"]],
-                "bar": self._build_bar(sums),
-                "asked": [
-                    (p["session_id"], self.clean_text(asked).strip())
-                    for p in parts
-                    for asked in p.get("asked") or ()
-                ],
-                "paths": self.clean_text(sorted(lines)),
-                "parents": record.get("parents", ()),
+                "added": dict(sums),
+                "is_merge": len(record.get("parents", ())) > 1,
                 "link": page_parts.link_commit(self._links, record["oid"]),
             }
         )
 
-    def _build_bar(self, sums: Mapping[str, int]) -> list[Record]:
-        """The parts of a bar, sessions first: author, lines, x and width of 1000."""
-        order = [who for who in (*self._by_id, *AUTHORS) if who in sums]
-        return [
-            {**self._describe_author(who), "lines": sums[who], "x": x, "width": width}
-            for who, x, width in scales.divide_bar({who: sums[who] for who in order}, 1000)
-        ]
-
-    def _describe_author(self, who: str) -> Record:
-        """who, color, mark and name of a session, or of a key of AUTHORS."""
-        if who in AUTHORS:
-            mark = page_parts.NOBODY.get(who, "")
-            return {"who": who, "color": who, "mark": mark, "name": AUTHORS[who]}
-        session = self._get_session(who, "")
-        return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
-
     def add_files(
-        self, objects: Objects, files: Iterable[File], removers: Mapping[str, Removers]
+        self, objects: Objects, files: Iterable[PageFile], kept: Kept | None = None
     ) -> None:
-        """Add the files of the change; removers: path before -> who may have removed lines of it.
+        """Add the files of the change, after the sessions that wrote them.  kept: what earlier
+        pages drew; None to keep nothing."""
+        for file in files:
+            marks = {n: self._make_mark(writer) for n, writer in file.writers.items()}
+            for mark in marks.values():
+                if mark.owner in self._prompts:
+                    self._prompts[mark.owner].lines += 1
+            hunks, left = cut_hunks(file.edits, len(file.after or ()), marks)
+            if file.after is None:
+                hunks = []
+            self._files.append(_ShownFile(file, marks, hunks, left))
+        drawn = draw_files(objects, [one.file for one in self._files], self._clean_lines, kept)
+        for one, texts in zip(self._files, drawn, strict=True):
+            one.drawn = texts
+        self._name_prompts()
+        if self._with_prompts:
+            self._add_words()
 
-        Several processes share the drawing of many files.
-        """
-        batches: deque[list[_Pending]] = deque()
+    def _make_mark(self, writer: LineWriter) -> Mark:
+        author = writer.author
+        call = author["session_id"], author["tool_use_id"] or ""
+        is_beside = bool(author.get("by_neighbours"))
+        return Mark(self._find_owner(writer), call, is_beside, writer.commit)
 
-        def list_batches() -> Iterator[list[Drawing]]:
-            for batch in _split_files(files):
-                pending = [self._prepare_file(f, removers.get(f["old"], ())) for f in batch]
-                batches.append(pending)
-                yield [file.drawing for file in pending if file.drawn is None]
-
-        for done in spread_batches(objects, list_batches(), self._begin_drawing, _ALONE):
-            results = iter(done)
-            for file in batches.popleft():
-                if file.drawn is None:
-                    file.drawn = next(results)
-                    if self._drawn is not None:
-                        self._drawn.keep(file.key, file.drawn)
-                self._store_file(file.view, file.value, file.drawn)
-
-    def _prepare_file(self, file: File, removers: Removers) -> _Pending:
-        """What is to be stored of a file, with its hunks if an earlier page drew them."""
-        view, value, numbers = self._describe_file(file, removers)
-        path = file["path"] or file["old"]
-        drawing = path, file["before"], file["after"], file["edits"], numbers
-        pending = _Pending(view, value, drawing)
-        if self._drawn is not None:
-            pending.key = make_content_key(drawing, pygments.__version__)
-            pending.drawn = self._drawn.find(pending.key)
-        return pending
-
-    def _describe_file(self, file: File, removers: Removers) -> tuple[Record, Record, Numbers]:
-        """(the view of a file, what it unfolds but its hunks, line -> index of its writer)."""
-        path = file["path"] or file["old"]
-        old = "" if file["old"] == file["path"] else self.clean_text(file["old"])
-        writers, numbers, sums = self._list_writers(file["authors"])
-        took = [self._describe_remover(*remover) for remover in sorted(removers)]
-        value: Record = {"hunks": [], "writers": writers, "took": took, "left": 0}
-        edits = file["edits"]
-        view = {
-            "id": "file-" + make_key(path),
-            "path": self.clean_text(path),
-            "real": path,
-            "old": old,
-            "state": "deleted" if not file["path"] else "new" if not file["old"] else "",
-            "sizes": file["sizes"] if file["before"] is None else None,
-            "plus": sum(edit[3] for edit in edits),
-            "minus": sum(edit[1] for edit in edits),
-            "bar": self._build_bar(sums),
-            "sums": sums,
-            "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
-            "link": page_parts.link_file(self._links, self.tip, path) if file["path"] else "",
-            "stamp": _stamp_file(file),
-        }
-        return view, value, numbers
-
-    def _store_file(self, view: Record, value: Record, drawn: Record) -> None:
-        value |= drawn
-        for hunk in value["hunks"]:
-            hunk["by"] = _count_writers(hunk["rows"], value["writers"])
-        chunk, index = self._chunks.store(value)
-        rows = sum(len(hunk["rows"]) + 2 for hunk in value["hunks"])
-        self.files.append({**view, "rows": rows, "chunk": chunk, "index": index})
-        for who, count in view["sums"].items():
-            if who not in AUTHORS:
-                self._by_id[who]["alive"] += count
-
-    def _begin_drawing(self, objects: Objects) -> Callable[[list[Drawing]], list[Record]]:
-        return lambda batch: [self._build_hunks(*drawing) for drawing in batch]
-
-    def _build_hunks(
-        self,
-        path: str,
-        before: list[str] | None,
-        after: list[str] | None,
-        edits: Sequence[Hunk],
-        numbers: Numbers,
-    ) -> Record:
-        """hunks, left and tail of a file; nothing of a binary one."""
-        if before is None or after is None:
-            return {}
-        from_old, from_new = page_parts.list_shown(edits)
-        new = highlight_lines(path, self._clean_code(after), from_new)
-        old = highlight_lines(path, self._clean_code(before), from_old) if from_old else []
-        views, omitted = page_parts.cut_hunks(edits, old, new, numbers)
-        ends = views[-1]["new"] + sum(r[0] != "-" for r in views[-1]["rows"]) - 1 if views else 0
-        tail = {"hidden": len(after) - ends, "more": new[ends : ends + page_parts.FOLDED]}
-        return {"hunks": views, "left": omitted, "tail": tail}
-
-    def _clean_code(self, lines: Sequence[str]) -> list[str]:
-        """Redacted lines, as many as before: each on its own if a secret had several."""
-        cleaned = str(self.clean_text("\n".join(lines))).split("\n")
-        return cleaned if len(cleaned) == len(lines) else list(map(self.clean_text, lines))
-
-    def _list_writers(
-        self, authors: Mapping[int, Writer]
-    ) -> tuple[list[Record], dict[int, int], dict[str, int]]:
-        """(the writers of a file's lines, line -> index of its writer, who -> lines)."""
-        views: list[Record] = []
-        indexes: dict[tuple[Any, ...], int] = {}
-        numbers, sums = {}, Counter[str]()
-        for line, (author, label) in authors.items():
-            who = author["session_id"] or author["who"]
-            key = who, author["number"], author["tool_use_id"], label
-            if key not in indexes:
-                indexes[key] = len(views)
-                views.append(self._describe_writer(author, label))
-            numbers[line] = indexes[key]
-            if who == "person":
-                self._people[label] += 1
-            sums[who] += 1
-        return views, numbers, sums
-
-    def _describe_writer(self, author: Mapping[str, Any], label: str) -> Record:
+    def _find_owner(self, writer: LineWriter) -> Owner:
+        author = writer.author
         if author["who"] != "session":
-            name = "unknown author" if author["who"] == "unknown" else self.clean_text(label)
-            name = f"{name} (nothing recorded)" if author["who"] == "unrecorded" else name
-            mark = page_parts.NOBODY.get(author["who"]) or self.clean_text(
-                page_parts.mark_person(label)
-            )
-            return {"who": author["who"], "color": author["who"], "mark": mark, "name": name}
-        session = self._get_session(author["session_id"], author["agent"], author["model"])
-        turn, call = self._talk.find_writer(session["id"], author)
-        prompt = author["prompt"] if self._with_prompts else ""
-        line = shorten(page_parts.take_line(self.clean_text(prompt)), _LINE)
-        view = next((t for t in session["turns"] if t["id"] == turn), None)
-        number = view["number"] if view else author["number"]
-        return {
-            "who": session["id"],
-            "color": session["color"],
-            "mark": f"{session['mark']}{number or ''}",
-            "name": session["name"],
-            "number": number,
-            "why": (view and view["line"]) or line,
-            "turn": turn,
-            "call": call,
-        }
+            name = writer.name if author["who"] == "person" else ""
+            key: tuple[Any, ...] = author["who"], name
+            if key not in self._owners:
+                self._owners[key] = Owner(author["who"], name)
+            return self._owners[key]
+        key = author["session_id"], author["number"], author["prompt"]
+        if key not in self._owners:
+            self._owners[key] = self._find_prompt(author)
+        return self._owners[key]
 
-    def _describe_remover(self, who: str, author: str) -> Record:
-        view = self._describe_author(who)
-        if who == "person":
-            view["mark"] = self.clean_text(page_parts.mark_person(author))
-            view["name"] = self.clean_text(author)
-        return view
+    def _find_prompt(self, author: Author) -> Owner:
+        """The prompt behind a line; of a task, the one of the session that gave it."""
+        session = self.sessions.get(author["session_id"])
+        if session is None:
+            session = PageSession(author["session_id"], author["agent"])
+            self.sessions[author["session_id"]] = session
+        number = session.find_number(author)
+        turn = session.find_turn(number)
+        seen = {session.session_id}
+        while session.parent in self.sessions and session.parent not in seen:
+            parent = self.sessions[session.parent]
+            seen.add(parent.session_id)
+            asked = parent.find_turn_at(session.start)
+            if asked is not None:
+                turn = asked
+                number = asked["number"]
+            session = parent
+        text = turn["prompt"] if turn else author["prompt"]
+        key = "prompt", session.session_id, number, "" if number else text
+        if key not in self._owners:
+            owner = Owner("prompt", "", session.session_id, number)
+            start = session.start if turn is None else parse_seconds(turn["start"])
+            prompt = PagePrompt(owner, session.agent or author["agent"], text, start)
+            self._owners[key] = owner
+            self._prompts[owner] = prompt
+        return self._owners[key]
+
+    def _name_prompts(self) -> None:
+        """Give letters and colours to the prompts, those with most lines first."""
+        prompts = sorted(self._prompts.values(), key=lambda one: (-one.lines, one.start))
+        texts = [prompt.text if self._with_prompts else "" for prompt in prompts]
+        cleaned = self.clean_text(texts)
+        agents = self.clean_text([prompt.agent for prompt in prompts])
+        for number, prompt in enumerate(prompts):
+            prompt.letters = page_parts.make_letters(number)
+            prompt.color = f"p{number % _COLOURS}"
+            prompt.text = cleaned[number][:_WHOLE]
+            prompt.agent = agents[number] or "agent"
+        self._prompts = {prompt.owner: prompt for prompt in prompts}
+
+    def _add_words(self) -> None:
+        """Find what the agent said at the edit that wrote each hunk; of a file each text once."""
+        found: list[tuple[_ShownFile, int, str]] = []
+        for one in self._files:
+            told = set[str]()
+            for number, hunk in enumerate(one.hunks):
+                words = self._find_words(hunk)
+                if words and words not in told:
+                    told.add(words)
+                    limit = min(_WHOLE, _WORDS_A_LINE * len(hunk.marks))
+                    found.append((one, number, words[:limit]))
+        cleaned = self.clean_text([words for _, _, words in found])
+        for (one, number, _), words in zip(found, cleaned, strict=True):
+            one.words[number] = words
+
+    def _find_words(self, hunk: PageHunk) -> str:
+        for mark in hunk.marks:
+            session_id, call = mark.call
+            session = self.sessions.get(session_id)
+            if mark.owner is hunk.owner and session is not None and call:
+                words = session.find_words(call)
+                if words:
+                    return words
+        return ""
 
     def add_abandoned(self, records: Iterable[Record]) -> None:
         """Add a section of what the sessions of the page gave up, of the records "abandoned"."""
@@ -381,7 +271,7 @@ class Page:
         def name(prompt: str) -> str:
             return self.clean_text(shorten(name_prompt(prompt), 200)) if self._with_prompts else ""
 
-        ours = {"", *self._by_id}  # a page has no prompt of another session
+        ours = {"", *self.sessions}  # a page has no prompt of another session
         self._abandoned = [
             {
                 "session": shorten_id(record["session_id"]),
@@ -393,245 +283,343 @@ class Page:
                 "files": [(self.clean_text(p), f) for p, f in record["files"].items()],
             }
             for record in records
-            if record["session_id"] in self._by_id
+            if record["session_id"] in self.sessions
         ]
+
+    def name_title(self) -> str:
+        """The subject of the commit; of several the branch, else the newest subject."""
+        if len(self.commits) == 1:
+            return str(self.commits[0]["subject"])
+        if self.branch:
+            return str(self.clean_text(self.branch))
+        subjects = [commit["subject"] for commit in self.commits if not commit["is_merge"]]
+        first = (subjects or [commit["subject"] for commit in self.commits])[0]
+        return f"{first}, and {len(self.commits) - 1} more"
 
     def build_record(self) -> Record:
         """What the page shows, as a record `page` (gitcp-record(5)): the sums, and its sessions,
         commits and files with the lines of each author."""
-        ids: dict[str, str] = {session["id"]: session["title"] for session in self.sessions}
-
-        def count(bar: Sequence[Record]) -> Record:
-            names = (str(part["who"]) for part in bar)
-            return {
-                ids.get(name, name): part["lines"] for name, part in zip(names, bar, strict=True)
-            }
-
-        turns = ("number", "line", "start", "end")
-        sessions = [
-            {
-                "session_id": s["title"],
-                **{key: s[key] for key in ("agent", "model", "name", "resume", "added", "alive")},
-                "turns": [{key: turn[key] for key in turns} for turn in s["turns"]],
-            }
-            for s in self.sessions
-        ]
-        of_commit = ("oid", "subject", "author", "time", "checkpoints")
-        commits = [{**{k: c[k] for k in of_commit}, "added": count(c["bar"])} for c in self.commits]
-        of_file = ("path", "old", "state", "plus", "minus")
-        files = [{**{k: f[k] for k in of_file}, "lines": count(f["bar"])} for f in self.files]
+        added = Counter[str]()
+        alive = Counter[str]()
+        for commit in self.commits:
+            added.update(commit["added"])
+        for one in self._files:
+            alive.update(one.count_by_author())
+        of_commit = ("oid", "subject", "author", "time", "checkpoints", "added")
         return {
             "type": "page",
-            "title": self.clean_text(self._title),
+            "title": self.name_title(),
             "tip": self.tip,
             "stats": self.clean_text(self.stats),
-            "sessions": sessions,
-            "commits": commits,
-            "files": files,
+            "sessions": [
+                self._build_session_record(session, added, alive)
+                for session in self.sessions.values()
+            ],
+            "commits": [{key: commit[key] for key in of_commit} for commit in self.commits],
+            "files": [self._build_file_record(one) for one in self._files],
+        }
+
+    def _build_session_record(
+        self, session: PageSession, added: Mapping[str, int], alive: Mapping[str, int]
+    ) -> Record:
+        name = ""
+        lines = ["" for _ in session.turns]
+        if self._with_prompts:
+            name = name_talk(session)
+            lines = [page_parts.name_prompt(turn["prompt"]) for turn in session.turns]
+        texts = session.session_id, session.agent, session.model, name, session.resume, lines
+        key, agent, model, name, resume, lines = self.clean_text(texts)
+        turns = zip(session.turns, lines, strict=True)
+        return {
+            "session_id": key,
+            "agent": agent,
+            "model": model,
+            "name": name or f"{agent} {shorten_id(key)}",
+            "resume": resume,
+            "added": added[session.session_id],
+            "alive": alive[session.session_id],
+            "turns": [build_turn_record(turn, line) for turn, line in turns],
+        }
+
+    def _build_file_record(self, one: _ShownFile) -> Record:
+        file = one.file
+        old = "" if file.old == file.path else file.old
+        return {
+            "path": self.clean_text(file.name),
+            "old": self.clean_text(old),
+            "state": _name_state(file),
+            "plus": file.added,
+            "minus": file.removed,
+            "lines": one.count_by_author(),
         }
 
     def format_html(self, version: str, made: str = "") -> str:
         """The HTML of the page.  made: the number of a page that is served."""
-        self._link_commits()
-        changed: list[Any] = []
-        for file in self.files:
-            lines = file.pop("sums")
-            changed.append({"path": file["real"], "added": _sum_kinds(lines)})
-        ids = {file.pop("real"): file for file in self.files}
-        first = [(ids[path], why) for path, why in page_parts.choose_files(changed)]
-        sums = {who: sum(file["added"].get(who, 0) for file in changed) for who in AUTHORS}
-        for session in self.sessions:
-            del session["usage"]
+        prompts = [self._view_prompt(prompt) for prompt in self._prompts.values()]
+        talks = []
+        if self._is_full:
+            talks = [self._view_talk(session, True) for session in self._list_talks()]
+        elif made and self._with_prompts:
+            talks = [self._view_talk(session, False) for session in self._list_talks()]
         view = {
-            "title": self.clean_text(self._title),
             "version": version,
             "made": made,
-            "bar": self._build_bar(self._list_added()),
-            "counted": format_stats_summary(self.stats),
-            "counted_lines": COUNTED,
-            "shares": self._list_kinds(self.stats["added"], share_percent(self.stats["added"])),
-            "kinds": self._list_kinds(sums, share_percent(sums)),
-            **{sign: sum(file[sign] for file in self.files) for sign in ("plus", "minus")},
-            "tokens": format_usage(self.stats["tokens"]) + self._spell_cost(),
-            "models": sorted({s["model"] for s in self.sessions if s["model"]}),
-            "first": first,
-            "rule": page_parts.RULE,
-            "authors": self._sort_sessions(),
-            "plot": self._draw_plot(),
-            "with_prompts": self._with_prompts,
+            "title": self.name_title(),
+            "facts": self._tell_facts(),
+            "plus": sum([one.file.added for one in self._files]),
+            "minus": sum([one.file.removed for one in self._files]),
+            "sums": self._tell_sums(self._sum_lines()),
+            "bar": self._build_bar(),
+            "prompts": prompts[:_LISTED],
+            "others": prompts[_LISTED:],
+            "lacks": self.clean_text(self.lacks),
+            "files": self._view_files(bool(talks)),
+            "talks": talks,
+            "commits": [self._view_commit(commit) for commit in self.commits],
+            "counted": self._tell_sums(self.stats["added"]),
             "abandoned": self._abandoned,
             "many": count_noun,
-            **self._place_in_time(),
+            "path": draw_path,
+            "tail": _TAIL,
         }
-        lists = {
-            "sessions": [{**s, "turns": len(s["turns"])} for s in self.sessions],
-            "commits": self.commits,
-            "turns": self.turns,
-            "files": self.files,
-        }
-        return fill_template(view, lists, self._chunks)
+        return fill_template(view)
 
-    def _list_added(self) -> dict[str, int]:
-        """The lines that the commits added, by session and by people and unknown authors."""
-        by_session = {s["session_id"]: s["added"] for s in self.stats["sessions"] if s["added"]}
-        others = {who: n for who, n in self.stats["added"].items() if n and who != "agent"}
-        return {**by_session, **others}
-
-    def _list_kinds(self, sums: Mapping[str, int], percent: Mapping[str, int]) -> list[Record]:
-        """The lines of agents, people and unknown authors, with percentages."""
-        names = sorted(self._people.items(), key=lambda item: -item[1])
-        first = page_parts.mark_person(names[0][0]) if names else "·"
-        about = {**_ABOUT, "person": ", ".join(self.clean_text(name) for name, _ in names[:5])}
-        return [
-            {
-                "who": who,
-                "mark": page_parts.NOBODY.get(who, first),
-                "name": AUTHORS[who],
-                "about": about.get(who, ""),
-                "lines": count,
-                "percent": percent[who],
-            }
-            for who, count in sums.items()
-            if count
+    def _tell_facts(self) -> str:
+        """The place, the ids, whose commits, and when: a grey line."""
+        names = list(dict.fromkeys(commit["author"] for commit in self.commits))
+        by = ", ".join(names[:2])
+        if len(names) > 2:
+            by += f" and {len(names) - 2} more"
+        facts = [
+            self.clean_text(self._place),
+            count_noun(len(self.commits), "commit") + f" by {by}",
         ]
+        if len(self.commits) == 1:
+            facts = [self.clean_text(self._place), abbreviate(self.tip), f"by {by}"]
+        if self.commits:
+            day = datetime.fromtimestamp(self.commits[0]["time"]).astimezone()
+            facts.append(f"{day.day} {day:%b %Y}")
+        return " · ".join(facts)
 
-    def _sort_sessions(self) -> Record:
-        """The sessions by their share of the change, those that are folded, and a word on these."""
-        seen = [s for s in self.sessions if s["turns"] or s["added"] or s["alive"]]
-        seen.sort(key=lambda s: (-s["alive"], -s["added"], s["at"]))
-        shown = [s for s in seen[:_MOST] if s["alive"] or s["added"]]
-        rest = seen[len(shown) :]
-        without = sum(not (s["alive"] or s["added"]) for s in rest)
-        words = f"{len(rest)} more sessions" if shown else count_noun(len(rest), "session")
-        if len(rest) == 1 and shown:
-            words = "1 more session"
-        if without:
-            words += (
-                f", {without} of them without a line" if without < len(rest) else " without a line"
-            )
-        return {"shown": shown, "rest": rest, "words": words}
+    def _sum_lines(self) -> dict[str, int]:
+        """The lines that the change adds, by a word of tally.WHO."""
+        counts = dict.fromkeys(AUTHORS, 0)
+        for one in self._files:
+            for writer in one.file.writers.values():
+                who = writer.author["who"]
+                counts["agent" if who == "session" else who] += 1
+        return counts
 
-    def _draw_plot(self) -> Record | None:
-        """The bars of build_plot() in a field of 1000 to 100, with what each says in words."""
-        plot = page_parts.build_plot(self._added, self._spent) if self._added else None
-        if plot is None:
-            return None
-        bars, currency = plot["bars"], self._prices.currency if self._prices else ""
-        tops = {
-            "lines": max(sum(bar["lines"].values()) for bar in bars),
-            "tokens": max(bar["tokens"] for bar in bars),
-            "cost": max(bar["cost"] for bar in bars),
-        }
-        width = round(1000 / len(bars), 2)
-        drawn = [_draw_bar(bar, tops, n * width, width) for n, bar in enumerate(bars)]
-        for bar, view in zip(bars, drawn, strict=True):
-            view["cost"] = f"{bar['cost']:.2f} {currency}" if bar["cost"] else ""
-        top = {**tops, "cost": f"{tops['cost']:.2f} {currency}" if tops["cost"] else ""}
-        return {"bars": drawn, "tops": top, "days": plot["days"]}
+    def _tell_sums(self, counts: Mapping[str, int]) -> str:
+        """Lines by author in words, as in `8 lines by agents, 2 not recorded, 0 by people`."""
+        unknown = sum([counts[who] for who in _NOBODY])
+        agents = count_noun(counts["agent"], "line")
+        return f"{agents} by agents, {unknown} not recorded, {counts['person']} by people"
 
-    def _place_in_time(self) -> Record:
-        """Set the positions of turns and commits on the time line; return its length and axis."""
-        times = [turn[key] for turn in self.turns for key in ("start", "end") if turn[key]]
-        # A commit's time is in whole seconds: its content was made before the second ended.
-        late = [commit["time"] + 0.999 for commit in self.commits]
-        scale = scales.Scale([*times, *late])
-        for turn in self.turns:
-            ends = turn["start"], turn["end"] or turn["start"]
-            turn["x"], turn["width"] = scale.place_span(*ends) if turn["start"] else (0, 0)
-            turn["ticks"] = sorted({scale(tick) for tick in turn["ticks"]})
-        numbers = {commit["oid"]: n for n, commit in enumerate(self.commits)}
-        history = [(c["oid"], [p for p in c.pop("parents") if p in numbers]) for c in self.commits]
-        lanes = page_parts.assign_lanes(history)
-        placed = zip(self.commits, late, lanes, history, strict=True)
-        for commit, time, lane, (_, parents) in placed:
-            commit |= {"x": scale(time), "lane": lane, "from": [numbers[p] for p in parents]}
-        moments = sorted({*times, *late})
-        ticks = [*moments[:: max(1, len(moments) // 200)], *moments[-1:]]
+    def _build_bar(self) -> list[Record]:
+        """The parts of the bar: class, x and width."""
+        counts = Counter[str]()
+        for prompt in self._prompts.values():
+            counts[prompt.color] += prompt.lines
+        sums = self._sum_lines()
+        counts["pp"] = sums["person"]
+        counts[""] = sum([sums[who] for who in _NOBODY])
+        kept = {name: count for name, count in counts.items() if count}
+        parts = scales.divide_bar(kept, _BAR)
+        return [{"color": name, "x": x, "width": width} for name, x, width in parts if name]
+
+    def _view_prompt(self, prompt: PagePrompt) -> Record:
         return {
-            "lasted": format_span(moments[-1] - moments[0]) if len(moments) > 1 else "",
-            "linear": scale.is_linear,
-            "axis": [(scale(time), round(time)) for time in ticks],
+            "color": prompt.color,
+            "letters": prompt.letters,
+            "name": self._name_prompt(prompt),
+            "whole": prompt.text if len(prompt.text.strip()) > len(prompt.name) else "",
+            "facts": self._tell_prompt(prompt, count_noun(prompt.lines, "line"), True),
         }
 
-    def _link_commits(self) -> None:
-        """Link commits to the files and turns on the page."""
-        ids = {file["path"]: file["id"] for file in self.files}
-        for commit in self.commits:
-            commit["files"] = [(path, ids.get(path, "")) for path in commit.pop("paths")]
-            asked = commit.pop("asked")
-            turns = [self._talk.find_asked(make_key(who), prompt) for who, prompt in asked]
-            commit["turns"] = list(dict.fromkeys(filter(None, turns)))
+    def _name_prompt(self, prompt: PagePrompt) -> str:
+        if not self._with_prompts:
+            return f"{prompt.agent} {shorten_id(prompt.owner.session_id)}"
+        return prompt.name
+
+    def _tell_prompt(self, prompt: PagePrompt, lines: str, is_first: bool = False) -> Markup:
+        facts: list[Any] = [prompt.agent]
+        if prompt.start:
+            facts.append(draw_time(prompt.start))
+        if prompt.owner.number:
+            facts.append(f"prompt {prompt.owner.number}")
+        if is_first:
+            facts.insert(0, lines)
+        else:
+            facts.append(lines)
+        return Markup(" · ").join(facts)
+
+    def _view_files(self, has_talks: bool) -> list[Record]:
+        names: dict[object, str] = {one.owner: one.color for one in self._prompts.values()}
+        names |= {owner: "pp" for owner in self._owners.values() if owner.kind == "person"}
+        room = _PLAIN
+        number = 0
+        views = []
+        for one in self._files:
+            hunks = []
+            before: Owner | None = None
+            for place, hunk in enumerate(one.hunks):
+                number += 1
+                head = self._draw_head(one, place, number, before, has_talks)
+                hunks.append(head + Markup(draw_rows(hunk, one.drawn, one.marks, names)))
+                before = hunk.owner
+            body = Markup().join(hunks)
+            is_packed = room < len(body)
+            if is_packed:
+                body = pack_html(body)
+            else:
+                room -= len(body)
+            views.append({**self._view_file(one), "body": body, "is_packed": is_packed})
+        return views
+
+    def _view_file(self, one: _ShownFile) -> Record:
+        file = one.file
+        path, old = self.clean_text([file.name, "" if file.old == file.path else file.old])
+        link = page_parts.link_file(self._links, self.tip, file.path) if file.path else ""
+        sizes = ""
+        if file.before is None:
+            before, after = file.sizes
+            sizes = f"binary, {format_number(before)} → {format_number(after)} bytes"
+        return {
+            "path": path,
+            "old": old,
+            "state": _name_state(file),
+            "plus": file.added,
+            "minus": file.removed,
+            "link": link,
+            "sizes": sizes,
+            "left": one.left,
+            "stamp": _stamp_file(file),
+        }
+
+    def _draw_head(
+        self, one: _ShownFile, place: int, number: int, before: Owner | None, has_talks: bool
+    ) -> Markup:
+        """What stands above a hunk.  number: of the hunk on the page, from 1; before: the owner of
+        the hunk above it in the file."""
+        hunk = one.hunks[place]
+        owner = hunk.owner
+        prompt = self._prompts.get(owner) if owner else None
+        if prompt is None:
+            return Markup('<div class="hh again" id=h{} tabindex=-1>{}</div>').format(
+                number, self._name_nobody(hunk)
+            )
+        lines = self._count_lines(hunk)
+        tag = Markup("<span class=tag>{}</span>").format(prompt.letters)
+        words = one.words.get(place, "")
+        if owner is before:
+            title = Markup("{}<span class=soft>the same prompt · {}</span>").format(tag, lines)
+        else:
+            title = Markup("{}<span class=pr>{}</span><span class=meta>{}</span>").format(
+                tag, self._name_prompt(prompt), self._tell_prompt(prompt, lines)
+            )
+        if owner is before and not words:
+            return Markup('<div class="hh again {}" id=h{} tabindex=-1>{}</div>').format(
+                prompt.color, number, title
+            )
+        why = self._draw_why(hunk, words, prompt, has_talks)
+        return Markup('<details class="hh {}" id=h{}><summary>{}</summary>{}</details>').format(
+            prompt.color, number, title, why
+        )
+
+    def _name_nobody(self, hunk: PageHunk) -> Markup:
+        if hunk.owner is None:
+            text = "only removed lines"
+        elif hunk.owner.kind == "person":
+            name = self.clean_text(hunk.owner.name) or "a person"
+            text = f"{name} wrote this · {self._count_lines(hunk)}"
+        else:
+            text = "not recorded who wrote this"
+        return Markup("<span class=soft>{}</span>").format(text)
+
+    def _count_lines(self, hunk: PageHunk) -> Markup:
+        """The lines of a hunk by its owner, and beside them those of others."""
+        counts: dict[Owner, int] = {}
+        for mark in hunk.marks:
+            counts[mark.owner] = counts.get(mark.owner, 0) + 1
+        parts = []
+        if hunk.owner is not None:
+            parts.append(Markup(count_noun(counts.pop(hunk.owner), "line")))
+        nobody = 0
+        for owner, count in counts.items():
+            prompt = self._prompts.get(owner)
+            if prompt is not None:
+                tag = Markup("<span class={}><span class=tag>{}</span></span> {}")
+                parts.append(tag.format(prompt.color, prompt.letters, count))
+            elif owner.kind == "person":
+                parts.append(Markup("{} by a person").format(count))
+            else:
+                nobody += count
+        if nobody:
+            parts.append(Markup("{} not recorded").format(nobody))
+        return Markup(", ").join(parts)
+
+    def _draw_why(self, hunk: PageHunk, words: str, prompt: PagePrompt, has_talks: bool) -> Markup:
+        """What opens below the head of a hunk."""
+        html = Markup()
+        if words:
+            html = Markup("<p><span class=soft>The agent said:</span> {}</p>").format(words)
+        commits = dict.fromkeys(mark.commit for mark in hunk.marks if mark.owner is hunk.owner)
+        told: list[Any] = [f"commit {abbreviate(oid)}" for oid in commits]
+        told.append(f"session {shorten_id(prompt.owner.session_id)}")
+        session = self.sessions.get(prompt.owner.session_id)
+        if has_talks and session is not None and session.turns:
+            turn = session.find_turn(prompt.owner.number)
+            anchor = make_anchor(session.session_id, turn["number"] if turn else 0)
+            told.append(Markup('<a href="#{}">the whole conversation</a>').format(anchor))
+        return html + Markup("<p class=soft>{}</p>").format(Markup(" · ").join(told))
+
+    def _list_talks(self) -> list[PageSession]:
+        """The sessions that have a conversation, by their start."""
+        told = [session for session in self.sessions.values() if session.turns]
+        return sorted(told, key=lambda session: session.start)
+
+    def _view_talk(self, session: PageSession, with_turns: bool) -> Record:
+        body = Talk(session, self.clean_text).draw() if with_turns else Markup()
+        name, agent, resume = self.clean_text([name_talk(session), session.agent, session.resume])
+        return {
+            "anchor": make_anchor(session.session_id),
+            "name": name,
+            "agent": agent,
+            "session": shorten_id(session.session_id),
+            "task_of": shorten_id(session.parent) if session.parent else "",
+            "turns": len(session.turns),
+            "resume": resume,
+            "body": body,
+        }
+
+    def draw_talk(self, anchor: str) -> str | None:
+        """The HTML of a conversation by its anchor; None for none."""
+        for session in self._list_talks():
+            if self._with_prompts and make_anchor(session.session_id) == anchor:
+                return str(Talk(session, self.clean_text).draw())
+        return None
+
+    def _view_commit(self, commit: Record) -> Record:
+        counts = dict.fromkeys(AUTHORS, 0)
+        for who, count in commit["added"].items():
+            counts[who if who in AUTHORS else "agent"] += count
+        return {
+            **commit,
+            "id": abbreviate(commit["oid"]),
+            "when": draw_time(commit["time"]),
+            "sums": self._tell_sums(counts) if sum(counts.values()) else "",
+        }
 
 
-def _find_start(session: Record) -> float:
-    return min((turn["start"] for turn in session["turns"]), default=0.0)
+def _name_state(file: PageFile) -> str:
+    if not file.path:
+        return "deleted"
+    return "" if file.old else "new"
 
 
-def _number_session(number: int) -> Record:
-    """What the view of a session has by its place among them, from 0."""
-    mark = page_parts.mark_session(number)
-    return {"at": number, "mark": mark, "color": f"s{number % _COLOURS}"}
-
-
-def _split_files(files: Iterable[File]) -> Iterator[list[File]]:
-    """The files in groups of about _BATCH lines."""
-    batch: list[File] = []
-    size = 0
-    for file in files:
-        batch.append(file)
-        size += len(file["before"] or ()) + len(file["after"] or ())
-        if size >= _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[int]]:
-    """[writer, added lines] of rows, most lines first; the calls of a prompt are one writer."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for sign, _, *writer in rows:
-        if sign == "+" and writers:
-            view = writers[writer[0]]
-            counts.setdefault((view["mark"], view["name"]), [writer[0], 0])[1] += 1
-    return sorted(counts.values(), key=lambda pair: -pair[1])
-
-
-def _stamp_file(file: File) -> str:
+def _stamp_file(file: PageFile) -> str:
     """A name for a file's change: another one when its content is another."""
-    contents = [*(file["before"] or ()), "", *(file["after"] or ())]
-    return make_key("\n".join([file["old"], file["path"], repr(file["sizes"]), *contents]))
-
-
-def _draw_bar(bar: Bar, tops: Mapping[str, float], x: float, width: float) -> Record:
-    """A bar of the plot: its time, its numbers, and (kind, y, height) of its parts."""
-    parts, y = [], 100.0
-    for kind in AUTHORS:
-        if lines := bar["lines"].get(kind):
-            height = round(100 * lines / tops["lines"], 2)
-            y = round(y - height, 2)
-            parts.append((kind, y, height))
-    day = datetime.fromtimestamp(bar["time"], UTC)
-    heights = {
-        key: round(100 * value / tops[key], 2) if tops[key] else 0.0
-        for key, value in (("tokens", bar["tokens"]), ("cost", bar["cost"]))
-    }
-    told = [f"{count} {AUTHORS[kind]}" for kind, count in bar["lines"].items() if count]
-    return {
-        "x": round(x, 2),
-        "width": round(0.8 * width, 2),
-        "parts": parts,
-        "heights": heights,
-        "day": f"{day:%Y-%m-%d}",
-        "hour": f"{day:%H:%M}",
-        "lines": ", ".join(told) or "no lines",
-        "tokens": bar["tokens"],
-    }
-
-
-def _sum_kinds(sums: Mapping[str, int]) -> dict[str, int]:
-    """Lines by author summed up by the keys of AUTHORS."""
-    kinds = Counter[str]()
-    for who, count in sums.items():
-        kinds[who if who in AUTHORS else "agent"] += count
-    return kinds
+    contents = [*(file.before or ()), "", *(file.after or ())]
+    text = "\n".join([file.old, file.path, repr(file.sizes), *contents])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:10]

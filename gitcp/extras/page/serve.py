@@ -2,7 +2,7 @@
 
 Whoever has the address may read: its path begins with a random token, and a request that names
 another host, or comes from another origin, is refused.  A request reads nothing from the disk, and
-writes nothing.
+writes nothing.  A conversation is drawn when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Condition, Thread
+from threading import Condition, Lock, Thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +30,18 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_NAMES = ("", "events")  # behind the token
+_TALK = "talk/"  # behind the token, before the anchor of a conversation
 _LOOK = 1.0  # seconds between two looks at the refs
 _BEAT = 15.0  # seconds after which a browser that waits is told that nothing has changed
 _SLOW = 30.0  # seconds that a request may take
+
+
+@dataclass(slots=True)
+class Served:
+    """A page, and what draws a conversation of it by its anchor; None for none."""
+
+    text: str
+    draw_talk: Callable[[str], str | None]
 
 
 class Server(ThreadingHTTPServer):
@@ -45,21 +54,30 @@ class Server(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
         self.names = {f"{name}:{self.server_port}" for name in (HOST, "localhost")}
         self.address = f"http://{HOST}:{self.server_port}/{self.token}/"
-        self._text, self._made = "", 0
+        self._page = Served("", lambda _: None)
+        self._made = 0
         self._changed = Condition()
+        self._drawing = Lock()
 
-    def publish(self, text: str) -> None:
+    def publish(self, page: Served) -> None:
         """Show this page from now on, if it is another one."""
         with self._changed:
-            if text != self._text:
-                self._text, self._made = text, self._made + 1
+            if page.text != self._page.text:
+                self._page = page
+                self._made += 1
                 self._changed.notify_all()
 
     def read_page(self) -> bytes:
         """The page, as soon as there is one."""
         with self._changed:
             self._changed.wait_for(lambda: self._made)
-            return self._text.replace(MADE, str(self._made), 1).encode("utf-8", "replace")
+            return self._page.text.replace(MADE, str(self._made), 1).encode("utf-8", "replace")
+
+    def draw_talk(self, anchor: str) -> bytes | None:
+        """A conversation of the page; None for none."""
+        with self._drawing:
+            html = self._page.draw_talk(anchor)
+        return html.encode("utf-8", "replace") if html is not None else None
 
     def wait_for_page(self, shown: int) -> int:
         """The number of the page, once another one than this is shown, or after a while."""
@@ -76,9 +94,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with the page, or with the numbers of pages as they are made."""
         name = self._find_name()
         if name == "":
-            data = self.server.read_page()
-            self._begin("text/html; charset=utf-8", {"Content-Length": str(len(data))})
-            self.wfile.write(data)
+            self._write_html(self.server.read_page())
+        elif name is not None and name.startswith(_TALK):
+            data = self.server.draw_talk(name.removeprefix(_TALK))
+            if data is None:
+                self.send_response(HTTPStatus.NOT_FOUND)
+                self.end_headers()
+            else:
+                self._write_html(data)
         elif name == "events":
             self._begin("text/event-stream", {})
             shown = 0
@@ -86,6 +109,10 @@ class _Handler(BaseHTTPRequestHandler):
                 made = self.server.wait_for_page(shown)
                 self.wfile.write(f"data: {made}\n\n".encode() if made != shown else b": \n\n")
                 shown = made
+
+    def _write_html(self, data: bytes) -> None:
+        self._begin("text/html; charset=utf-8", {"Content-Length": str(len(data))})
+        self.wfile.write(data)
 
     def _find_name(self) -> str | None:
         """The name in the path behind the token; None for a request that is refused."""
@@ -95,7 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
         is_ours = len(hosts) == 1 and self.server.names.issuperset(hosts)
         if not (is_ours and addresses.issuperset(origins)):
             status = HTTPStatus.FORBIDDEN
-        elif secrets.compare_digest(token.encode(), self.server.token.encode()) and name in _NAMES:
+        elif secrets.compare_digest(token.encode(), self.server.token.encode()) and (
+            name in ("", "events") or name.startswith(_TALK)
+        ):
             return name
         else:
             status = HTTPStatus.NOT_FOUND
@@ -124,18 +153,18 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing of requests: their paths have the token."""
 
 
-def serve(repo: Repo, make: Callable[[], str], announce: Callable[[str], None]) -> None:
+def serve(repo: Repo, make: Callable[[], Served], announce: Callable[[str], None]) -> None:
     """Serve what make() returns, and call it again when refs have changed, until Ctrl-C.
     announce: told the address, once there is a page."""
     server: Server | None = None
     try:
         for _ in _watch(repo):
-            text = make()
+            page = make()
             if server is None:
                 server = Server()
                 Thread(target=server.serve_forever, daemon=True).start()
                 announce(server.address)
-            server.publish(text)
+            server.publish(page)
     finally:
         if server:
             server.shutdown()

@@ -1,176 +1,196 @@
-"""The conversations of a page: turns with their parts as the script shows them, and anchors."""
+"""The HTML of a conversation: prompts and answers as Markdown, each tool use folded to a line."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from itertools import count
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
 
 from gitcp.checkpoints.redact import images
+from gitcp.extras.page import page_parts
 from gitcp.extras.page.markdown import parse_markdown
-from gitcp.extras.page.page_parts import take_line
-from gitcp.terminal.usage import format_usage
-from gitcp.text import prompt_text
+from gitcp.extras.page.sessions import parse_seconds
+from gitcp.extras.page.template import draw_time
 from gitcp.text.spans import count_noun, shorten
-from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-    from gitcp.agents.reading.turns import Part
+    from gitcp.agents.reading.turns import Part, Turn
+    from gitcp.extras.page.markdown import Node
+    from gitcp.extras.page.sessions import PageSession
     from gitcp.text.record_types import Record
 
-# The keys of an answer and of a call that the script shows, besides the result.
-_SHOWN = ("text", "name", "path", "diff", "given", "ended")
-_PROMPT_WIDTH = 160  # cells of a prompt's first line
-_LONG, _LONGEST = 1000, 50_000  # characters of a result
+    Clean = Callable[[Any], Any]
+
+_SHOWN = ("text", "name", "path", "diff", "given", "ended", "result")
+_LONGEST = 50_000  # characters of a result
+_ABOUT = 100  # cells of what a call was given
+_NAME = 160  # cells of a conversation's name
 _PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
-_PICTURE, _GALLERY = 400_000, 1_500_000  # characters of base64 of one picture, of all
+_PICTURE = 400_000  # characters of base64 of one picture
+_GALLERY = 1_500_000  # of all of a conversation
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}\Z")
-_NO_PROMPT = "(no prompt)"
+_HEADINGS = dict.fromkeys(("h1", "h2", "h3", "h5", "h6"), "h4")  # below those of the page
+_SIGNS = {"+": "a", "-": "d"}  # the classes of lines
+
+
+def make_anchor(session_id: str, number: int = 0) -> str:
+    """The name of a conversation's place on a page, or of that of a prompt in it."""
+    digest = hashlib.sha256(session_id.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+    if number:
+        return f"t{digest}-{number}"
+    return f"t{digest}"
+
+
+def name_talk(session: PageSession) -> str:
+    """What a conversation is called: its client's title, else its first prompt."""
+    if session.title:
+        return session.title
+    for turn in session.turns:
+        name = page_parts.name_prompt(turn["prompt"])
+        if name:
+            return shorten(name, _NAME)
+    return session.agent
+
+
+@dataclass(slots=True)
+class _Picture:
+    """An image: its media type, and its base64, in which no secret is looked for."""
+
+    kind: str
+    data: str
 
 
 class Talk:
-    """Makes the views of a conversation's turns, and finds the anchors of turns and calls."""
+    """Draws one conversation."""
 
-    def __init__(self, clean: Callable[[Any], Any], keep: Callable[[Any], tuple[int, int]]) -> None:
-        """clean redacts the strings of a value, many at once, and escapes hidden characters.  keep
-        stores a value and returns (chunk, index)."""
-        self._clean, self._keep = clean, keep
+    def __init__(self, session: PageSession, clean: Clean) -> None:
+        """clean redacts the strings of a value, many at once, and escapes hidden characters."""
+        self._session = session
+        self._clean = clean
         self._room = _GALLERY
-        self._results: dict[bytes, Record] = {}  # digest of a long result -> where it is stored
-        self._numbers = count()  # of calls
-        self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
-        self._prompts: dict[str, dict[int, str]] = {}  # session -> number -> prompt
-        self._asked: dict[tuple[str, str], str] = {}  # session, prompt -> turn
 
-    def add_turn(self, session: str, turn: Mapping[str, Any], agent: str) -> tuple[Record, Record]:
-        """(the view of a turn, the value that is unfolded on demand)."""
-        name = _name_turn(session, turn["number"])
-        prompt, shown = self._clean([turn["prompt"], self._list_shown(turn["parts"])])
-        self._prompts.setdefault(session, {})[turn["number"]] = turn["prompt"]
-        self._asked.setdefault((session, prompt.strip()), name)
-        start, end = parse_seconds(turn["start"]), parse_seconds(turn["end"])
-        count = len(turn["ticks"])
-        facts = [
-            count_noun(count, "tool use") if count else "",
-            format_span(end - start) if start and end > start else "",
-            format_usage(turn["spent"], agent) if turn["spent"] else "",
-        ]
-        view = {
-            "id": name,
-            "number": turn["number"],
-            "line": shorten(take_line(prompt), _PROMPT_WIDTH) or _NO_PROMPT,
-            "facts": ", ".join(filter(None, facts)),
-            "start": start,
-            "end": end,
-            "ticks": [t for t in map(parse_seconds, turn["ticks"]) if t],
-        }
-        parts = self._build_parts(turn["parts"], shown, session, name)
-        return view, {"prompt": parse_markdown(prompt), "parts": parts}
+    def draw(self) -> Markup:
+        """The HTML of all turns."""
+        html = Markup()
+        for turn in self._session.turns:
+            html += self._draw_turn(turn)
+        if not html:
+            return Markup("<p class=soft>The conversation is not here.</p>")
+        return html
 
-    def _list_shown(self, parts: Sequence[Part]) -> list[Record]:
-        """What the page shows of each of parts, and a result as _build_result() needs it."""
-        shown: list[Record] = []
-        for part in parts:
-            view: Record = {k: v for k, v in part.items() if k in _SHOWN and v}
-            result = part.get("result", "")
-            if result and (len(result) < _LONG or _digest(result) not in self._results):
-                view["result"] = result[:_LONGEST]
-            if "task" in part:
-                view["task"] = self._list_shown(part["task"])
-            shown.append(view)
-        return shown
+    def _draw_turn(self, turn: Turn) -> Markup:
+        prompt, parts = self._clean([turn["prompt"], _list_shown(turn["parts"])])
+        anchor = make_anchor(self._session.session_id, turn["number"])
+        title = Markup("prompt {}").format(turn["number"])
+        start = parse_seconds(turn["start"])
+        if start:
+            title += Markup(" · ") + draw_time(start)
+        asked = draw_nodes(parse_markdown(prompt))
+        answer = Markup()
+        last = parts[-1] if parts else None
+        if isinstance(last, dict) and last["kind"] == "answer":
+            answer = self._draw_part(parts.pop())
+        steps = Markup().join(map(self._draw_part, parts))
+        if steps:
+            steps = Markup("<details><summary>{}</summary>{}</details>").format(
+                _sum_steps(parts), steps
+            )
+        body = Markup("<div class=asked>{}</div>{}{}").format(asked, steps, answer)
+        return Markup("<article id={}><h3>{}</h3>{}</article>").format(anchor, title, body)
 
-    def _build_parts(
-        self, parts: Sequence[Part], shown: Sequence[Record], session: str, turn: str
-    ) -> list[Record]:
-        """The views of parts.  shown: _list_shown() of them, cleaned."""
-        views: list[Record] = []
-        for part, view in zip(parts, shown, strict=True):
-            if part["kind"] == "image":
-                views.append(self._build_picture(part["type"], part["data"]))
-                continue
-            if part["kind"] == "answer":
-                views.append({"text": parse_markdown(view.get("text", ""))})
-                continue
-            call = f"call-{session}-{next(self._numbers)}"
-            for key in part["ids"]:
-                self._calls.setdefault((session, key), (turn, call))
-            if part.get("result"):
-                view["result"] = self._build_result(part["result"], view.get("result", ""))
-            if lines := part.get("diff", ()):
-                view["plus"] = sum(sign == "+" for sign, _ in lines)
-                view["minus"] = sum(sign == "-" for sign, _ in lines)
-            if "path" not in view:
-                view["about"] = shorten(view.get("given", ""), 100)
-            if "task" in part:
-                view["task"] = self._build_parts(part["task"], view["task"], session, turn)
-            views.append({**view, "id": call})
-        return views
+    def _draw_part(self, part: Record | _Picture) -> Markup:
+        if isinstance(part, _Picture):
+            return self._draw_picture(part.kind, part.data)
+        if part["kind"] == "answer":
+            return Markup("<div>{}</div>").format(draw_nodes(parse_markdown(part.get("text", ""))))
+        return self._draw_call(part)
 
-    def _build_picture(self, kind: str, data: str) -> Record:
-        """The view of an image, or a text about one that is too large or not allowed."""
+    def _draw_call(self, call: Record) -> Markup:
+        about = call.get("path") or shorten(call.get("given", ""), _ABOUT)
+        head = Markup("<b>{}</b> {}").format(call.get("name", ""), about)
+        body = Markup()
+        diff = call.get("diff", ())
+        if diff:
+            head += _draw_sums(diff)
+            body += Markup("<pre>{}</pre>").format(Markup().join(map(_draw_line, diff)))
+        if call.get("ended"):
+            head += Markup(" <em>{}</em>").format(call["ended"])
+        for key in ("given", "result"):
+            if call.get(key):
+                body += Markup("<pre>{}</pre>").format(call[key])
+        for inner in call.get("task", ()):
+            body += self._draw_part(inner)
+        if not body:
+            return Markup("<p>{}</p>").format(head)
+        return Markup("<details><summary>{}</summary>{}</details>").format(head, body)
+
+    def _draw_picture(self, kind: str, data: str) -> Markup:
+        """An image, or a text about one that is too large or not allowed."""
         if data.startswith(images.MARK.decode()) or data == images.DOT[1].decode():
-            return {"image": "", "about": "a picture that gitcp.images leaves out"}
-        if kind in _PICTURES and len(data) <= min(_PICTURE, self._room) and _BASE64.match(data):
+            about = "a picture that gitcp.images leaves out"
+        elif kind in _PICTURES and len(data) <= min(_PICTURE, self._room) and _BASE64.match(data):
             self._room -= len(data)
-            return {"image": f"data:{kind};base64,{data}"}
-        size = f"{3 * len(data) / 4e6:.1f} MB"
-        return {"image": "", "about": f"{self._clean(kind[:40])}, {size}, not shown"}
-
-    def _build_result(self, text: str, cleaned: str) -> Any:
-        """The cleaned text of a result; {chunk, index} of a long one, which is stored once."""
-        if len(text) < _LONG:
-            return cleaned
-        if (digest := _digest(text)) not in self._results:
-            cut = len(text) - _LONGEST
-            note = f"\n… {cut} more characters" if cut > 0 else ""
-            chunk, index = self._keep(cleaned + note)
-            self._results[digest] = {"chunk": chunk, "index": index}
-        return self._results[digest]
-
-    def find_writer(self, session: str, author: Mapping[str, Any]) -> tuple[str, str]:
-        """The anchors of the (turn, call) that wrote a line; '' if it is not on the page."""
-        call = session, author["tool_use_id"] or ""
-        if call in self._calls:
-            return self._calls[call]
-        number = prompt_text.find_number(self._prompts.get(session, {}), author)
-        return _name_turn(session, number) if number else "", ""
-
-    def find_asked(self, session: str, prompt: str) -> str:
-        """The anchor of the turn that a prompt began, '' for none."""
-        return self._asked.get((session, prompt), "")
+            address = f"data:{kind};base64,{data}"
+            return Markup('<img src="{}" alt="A picture in the conversation">').format(address)
+        else:
+            about = f"{self._clean(kind[:40])}, {3 * len(data) / 4e6:.1f} MB, not shown"
+        return Markup("<p class=soft>{}</p>").format(about)
 
 
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+def _list_shown(parts: Sequence[Part]) -> list[Record | _Picture]:
+    """What is shown of each of parts, its texts cut."""
+    shown: list[Record | _Picture] = []
+    for part in parts:
+        if part["kind"] == "image":
+            shown.append(_Picture(part["type"], part["data"]))
+            continue
+        view: Record = {key: value for key, value in part.items() if key in _SHOWN and value}
+        cut = len(view.get("result", "")) - _LONGEST
+        if cut > 0:
+            view["result"] = f"{view['result'][:_LONGEST]}\n… {cut} more characters"
+        if "task" in part:
+            view["task"] = _list_shown(part["task"])
+        view["kind"] = part["kind"]
+        shown.append(view)
+    return shown
 
 
-def _name_turn(session: str, number: int) -> str:
-    return f"turn-{session}-{number}"
+def _sum_steps(parts: Sequence[Record | _Picture]) -> str:
+    calls = [part for part in parts if isinstance(part, dict) and part["kind"] == "call"]
+    failed = sum([bool(call.get("ended")) for call in calls])
+    text = count_noun(len(calls), "tool use")
+    return f"{text}, {failed} failed" if failed else text
 
 
-def make_key(name: str) -> str:
-    """Make a name for anchors from any text."""
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+def _draw_sums(diff: Sequence[Sequence[str]]) -> Markup:
+    counts = {sign: sum([row[0] == sign for row in diff]) for sign in _SIGNS}
+    return Markup(" <u>+{}</u> <em>&minus;{}</em>").format(counts["+"], counts["-"])
 
 
-def parse_seconds(stamp: object) -> float:
-    """Seconds since 1970, from an ISO time or milliseconds since 1970; 0 for anything else."""
-    text = stamp if isinstance(stamp, str) else ""
-    return int(text) / 1000 if text.isdecimal() else parse_time(text)
+def _draw_line(row: Sequence[str]) -> Markup:
+    sign, text = row
+    return Markup("<span class={}>{} {}\n</span>").format(_SIGNS.get(sign, "c"), sign, text)
 
 
-def format_span(span: float) -> str:
-    """Format seconds, as in `40 s`, `12 min`, `3 h 5 min`, `2 days`."""
-    if span < 90:
-        return f"{span:.0f} s"
-    minutes = round(span / 60)
-    if minutes < 120:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return count_noun(round(minutes / 1440), "day")
+def draw_nodes(nodes: Sequence[Node]) -> Markup:
+    """The HTML of the nodes of parse_markdown()."""
+    return Markup().join(map(_draw_node, nodes))
+
+
+def _draw_node(node: Node) -> Markup:
+    if isinstance(node, str):
+        return escape(node)
+    kind, attributes, children = node
+    tag = Markup(_HEADINGS.get(kind, kind))
+    if tag in ("hr", "br"):
+        return Markup("<{}>").format(tag)
+    link = Markup()
+    if "href" in attributes:
+        link = Markup(' href="{}" rel="noreferrer noopener"').format(attributes["href"])
+    return Markup("<{}{}>{}</{}>").format(tag, link, draw_nodes(children), tag)

@@ -48,19 +48,31 @@ def hostile(repo: Path, tmp_path: Path) -> Path:
     return repo
 
 
-_MADE: list[Path] = []  # of this worker
+_MADE: dict[str, Path] = {}  # of this worker
+
+
+def make_pages(request: pytest.FixtureRequest, factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The pages of the hostile commit by their option, which a worker makes once."""
+    if not _MADE:
+        request.getfixturevalue("hostile")
+        for option in ("", "--full"):
+            path = factory.mktemp("page") / "page.html"
+            done = page("-o", str(path), *option.split(), "HEAD")
+            assert (done.returncode, done.stderr) == (0, ""), done
+            _MADE[option] = path
+    return _MADE
 
 
 @pytest.fixture
 def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of the hostile commit, which a worker makes once."""
-    if not _MADE:
-        request.getfixturevalue("hostile")
-        path = tmp_path_factory.mktemp("page") / "page.html"
-        done = page("-o", str(path), "HEAD")
-        assert (done.returncode, done.stderr) == (0, ""), done
-        _MADE.append(path)
-    return _MADE[0]
+    """The page of the hostile commit."""
+    return make_pages(request, tmp_path_factory)[""]
+
+
+@pytest.fixture
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the hostile commit with its conversation."""
+    return make_pages(request, tmp_path_factory)["--full"]
 
 
 @pytest.fixture(scope="session")

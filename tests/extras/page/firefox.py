@@ -63,6 +63,11 @@ class Firefox:
         self._ask("browsingContext.navigate", context=self._page, url=address, wait="complete")
         self.run(READY)
 
+    def set_size(self, width: int, height: int) -> None:
+        """Let the page have so many pixels."""
+        size = {"width": width, "height": height}
+        self._ask("browsingContext.setViewport", context=self._page, viewport=size)
+
     def run(self, expression: str) -> Any:
         """The value of an expression, a plain one; of one that promises, what it promised."""
         about = {"expression": expression, "target": {"context": self._page}}

@@ -1,4 +1,4 @@
-"""The page for everybody: what a screen reader is hostile, and whether its colours can be read."""
+"""The page for everybody: what a screen reader is told, and whether its colours can be read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CSS = (TOP / "gitcp/extras/page/assets/page.css").read_text()
 # What is read stands on the paper or in a box, code on lines that came or went too; what is only
 # seen stands on the paper or in a box.
 GROUNDS = ("paper", "box")
-CODE = ("came", "went", "found")
-AUTHORS = ("person", "unknown", *(f"s{n}" for n in range(8)))
-WRITTEN = ("ink", "soft", "link", "put", "took", "word", "quote")
+CODE = ("came", "went")
+AUTHORS = ("person", *(f"s{n}" for n in range(8)))
+WRITTEN = ("ink", "soft", "put", "took", "word", "quote")
 SEEN = ("line",)
 DECOR = ("edge",)  # parts one thing from the next, and says nothing
 _PAIR = re.compile(r"--(\w+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);")
@@ -53,7 +53,7 @@ def test_every_text_can_be_read_and_every_mark_be_seen(name: str) -> None:
     colours = scheme(name)
     assert set(colours) == {*GROUNDS, *CODE, *AUTHORS, *WRITTEN, *SEEN, *DECOR}
     wanted = [
-        (WRITTEN[:2] + WRITTEN[-3:], (*GROUNDS, *CODE), 4.5),
+        (("ink", "soft", "word", "quote"), (*GROUNDS, *CODE), 4.5),
         ((*WRITTEN, *AUTHORS), GROUNDS, 4.5),
         (SEEN, GROUNDS, 3.0),
     ]
@@ -68,7 +68,6 @@ def test_every_text_can_be_read_and_every_mark_be_seen(name: str) -> None:
 
 def test_a_colour_is_used_by_its_name_alone() -> None:
     rules = re.sub(r":root \{[^}]*\}", "", CSS)
-    rules = re.sub(r"box-shadow: [^;]*#000[34];", "", rules)
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgb\(|hsl\(|opacity", rules)
 
 
@@ -81,23 +80,20 @@ def nodes(browser: Any) -> Iterator[tuple[str, str]]:
 
 
 @needs_browser
-def test_a_screen_reader_is_given_landmarks_headings_and_names(shown: Path, browser: Any) -> None:
-    show(browser, shown)
-    browser.execute_script("fillAll(); go(page.turns[0].id)")
+def test_a_screen_reader_is_given_landmarks_headings_and_names(full: Path, browser: Any) -> None:
+    show(browser, full)
     seen = list(nodes(browser))
     roles = [role for role, _ in seen]
-    for landmark in ("banner", "main", "contentinfo", "search", "complementary"):
+    for landmark in ("banner", "main", "contentinfo", "complementary"):
         assert roles.count(landmark) == 1, landmark
-    assert {("navigation", "Sections"), ("navigation", "Files")} <= set(seen)
-    regions = [name for role, name in seen if role == "region"]
-    wanted = ["Who wrote it", "Changes", "Conversation", "Timeline", "Commits"]
-    assert [name for name in regions if name in wanted] == wanted
+    assert ("navigation", "Page") in seen and ("complementary", "Files") in seen
+    assert "Conversation" in [name for role, name in seen if role == "region"]
     headings = [name for role, name in seen if role == "heading"]
-    assert headings[0].endswith(": HEAD") and set(wanted) <= set(headings)
-    assert ("searchbox", "Search") in seen and any(role == "status" for role in roles)
+    assert headings[0].startswith("<b></script>") and "Conversation" in headings
+    assert any("a<b onload=x>.py" in name for name in headings)
     bar = next(name for role, name in seen if role in ("image", "img"))
-    assert re.fullmatch(r"(.+ \d+)(, .+ \d+)*", bar), "the lines by author, in words"
-    reached = ("link", "button", "DisclosureTriangle", "searchbox", "textbox", "image", "img")
+    assert re.fullmatch(r"\d+ lines? by agents, \d+ not recorded, \d+ by people", bar)
+    reached = ("link", "button", "DisclosureTriangle", "checkbox", "image", "img")
     assert [node for node in seen if node[0] in reached and not node[1].strip()] == []
 
 

@@ -47,11 +47,10 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         records = gather.list_commits(at, "main..side")
         ends = change.find_ends(at, records, "main..side")
         assert ends == (git("rev-parse", "main"), git("rev-parse", "side"))
-        _, _, _, steps, credited = gather.count_lines(at, records)
-        evidence = Evidence(at)
-        about = at, evidence, ends, steps, credited
+        counts = gather.count_lines(at, records)
+        about = at, Evidence(at), ends, counts.steps, counts.credited
         files = list(change.read_files(*about, lambda _: None))
-        assert [(f["old"], f["path"], f["sizes"], len(f["edits"])) for f in files] == [
+        assert [(f.old, f.path, f.sizes, len(f.edits)) for f in files] == [
             ("", "-L odd", (0, 3), 1),
             ("moved", "a <b>.txt", (100, 100), 0),
             ("data", "data", (30, 50), 0),
@@ -59,13 +58,13 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
             ("text", "text", (5, 6), 1),
             ("", "zero", (0, 29), 1),
         ]
-        by_path = {f["path"] or f["old"]: f for f in files}
-        assert by_path["data"]["after"] is None and by_path["gone"]["after"] == []
-        assert by_path["text"]["before"] == ["a", "b", "c"]
-        assert by_path["text"]["after"] == ["a", "B", "c"]
-        assert by_path["-L odd"]["after"] == ["\udcff"], "lines that all end so have no sign of it"
-        assert by_path["zero"]["after"] == ["line one", "line two", "line three"]
-        assert sorted(by_path["text"]["authors"]) == [2, 3], "the last line has an end now"
+        by_path = {f.name: f for f in files}
+        assert by_path["data"].after is None and by_path["gone"].after == []
+        assert by_path["text"].before == ["a", "b", "c"]
+        assert by_path["text"].after == ["a", "B", "c"]
+        assert by_path["-L odd"].after == ["\udcff"], "lines that all end so have no sign of it"
+        assert by_path["zero"].after == ["line one", "line two", "line three"]
+        assert sorted(by_path["text"].writers) == [2, 3], "the last line has an end now"
         single = change.find_ends(at, gather.list_commits(at, "side~1"), "side~1")
         assert single == (git("rev-parse", "side~2"), git("rev-parse", "side~1"))
         root = git("rev-list", "--max-parents=0", "HEAD")
@@ -90,7 +89,7 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
     for blames in (False, True):
         with Objects(at):
             records = gather.list_commits(at, "main..side")
-            steps = {} if blames else gather.count_lines(at, records)[3]
+            steps = {} if blames else gather.count_lines(at, records).steps
             ends = change.find_ends(at, records, "main..side")
             patches = history.compare_trees(at, *ends)
             evidence = Evidence(at)
@@ -99,7 +98,7 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
     assert {path: len(lines) for path, lines in asked[0].items() if lines} == {
         "-L odd": 1, ".mailmap": 1, "text": 6, "zero": 5,
     }  # fmt: skip
-    assert asked[0]["text"][1][1] == "New Name"
+    assert asked[0]["text"][1].name == "New Name"
 
 
 def test_a_line_of_an_ignored_commit_has_the_author_from_before_the_range(repo: Path) -> None:
@@ -114,7 +113,7 @@ def test_a_line_of_an_ignored_commit_has_the_author_from_before_the_range(repo: 
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
         lines = change.AddedLines(at, Evidence(at), ends[1], {})
         writers = lines.find_writers(history.compare_trees(at, *ends), {})
-    assert writers["old"][1][1] == "First"
+    assert writers["old"][1].name == "First"
 
 
 def test_git_is_not_asked_to_blame_a_submodule(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

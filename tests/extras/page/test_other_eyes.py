@@ -12,27 +12,22 @@ from typing import Any
 import pytest
 
 from tests.extras.page.browser import needs_browser, show
-from tests.extras.page.firefox import Firefox, needs_firefox
 from tests.support.paths import TOP
 
 AXE = TOP / "build" / "tools" / "axe.min.js"
 # What of the page is looked at, and how to get there from its top.
 STATES = {
     "top": "",
-    "change": "document.getElementById('changes').scrollIntoView()",
-    "turn": "go(page.turns[0].id)",
-    "search": "query.value = 'second'; query.focus(); search()",
-    "timeline": "document.getElementById('timeline').scrollIntoView()",
-    "commits": "document.getElementById('commits').scrollIntoView()",
-    "keys": "keys.showModal()",
+    "why": "move(1); here.open = true",
+    "talk": "location.hash = document.querySelector('.hh p a').hash; openTalk()",
+    "keys": "document.getElementById('keys').showPopover()",
 }
 WIDTHS, SCHEMES = (360, 800, 1280), ("light", "dark")
 HEIGHT, COLUMNS = 900, 32  # pixels of a screen, of its small picture's width
 LOOKS = TOP / "tests" / "data" / "screens" / "page.json"
-BACK = (
-    "keys.close(); closeTurn(); query.value = ''; search(); document.activeElement.blur(); "
-    "scrollTo(0, 0);"
-)
+BACK = """location.hash = ""; document.activeElement.blur();
+document.getElementById("keys").hidePopover();
+document.querySelectorAll("details").forEach((one) => { one.open = false; }); scrollTo(0, 0);"""
 RUN = "const done = arguments[0]; axe.run(document).then((all) => done(all.violations))"
 # The larger parts that are seen, by name, with their left and right ends in tenths of the screen.
 PARTS = """
@@ -58,9 +53,9 @@ def look_at(browser: Any, width: int, scheme: str) -> None:
 
 @needs_browser
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core: .ci/get-axe")
-def test_axe_finds_nothing(shown: Path, browser: Any) -> None:
+def test_axe_finds_nothing(full: Path, browser: Any) -> None:
     findings = {}
-    show(browser, shown)
+    show(browser, full)
     assert browser.find_element("css selector", "html[data-whole]")
     browser.execute_script(AXE.read_text())
     for width, scheme in ((1280, "light"), (360, "dark")):
@@ -75,9 +70,9 @@ def test_axe_finds_nothing(shown: Path, browser: Any) -> None:
 
 @pytest.mark.thorough
 @needs_browser
-def test_it_looks_as_it_did_on_each_screen(shown: Path, browser: Any) -> None:
+def test_it_looks_as_it_did_on_each_screen(full: Path, browser: Any) -> None:
     """By its parts, and by pictures so small that no font shows in them; LOOKS=1 makes them."""
-    show(browser, shown)
+    show(browser, full)
     assert browser.find_element("css selector", "html[data-whole]")
     looks: dict[str, Any] = {}
     for width in WIDTHS:
@@ -147,19 +142,3 @@ def _predict(way: int, left: int, up: int, corner: int) -> int:
         near = (abs(guess - left), abs(guess - up), abs(guess - corner))
         return (left, up, corner)[near.index(min(near))]
     return (0, left, up, (left + up) // 2)[way]
-
-
-@needs_firefox
-@pytest.mark.thorough
-def test_firefox_shows_searches_and_opens_it_without_a_word(shown: Path, tmp_path: Path) -> None:
-    with Firefox(tmp_path) as firefox:
-        firefox.open(f"file://{shown}")
-        assert firefox.run("page.turns.length") == 2
-        assert firefox.run("document.querySelectorAll('tr.put').length") > 2
-        assert firefox.run("window.broken") is None
-        firefox.run("query.value = 'second prompt'; search(); step(1)")
-        assert firefox.run("tally.textContent") == "1 of 1"
-        assert "And a second prompt" in firefox.run("drawer.innerText")
-        firefox.run("fill(chart)")
-        assert firefox.run("document.querySelectorAll('path.commit').length") == 1
-        assert firefox.words == []

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 import os
 import pty
 import re
@@ -17,16 +14,14 @@ from typing import Any
 
 import pytest
 
-from gitcp.checkpoints.format import line_authors
-from gitcp.cmd.extras.page import make_page
-from gitcp.extras.page import highlight, render, template
-from gitcp.extras.page.render import Page
+from gitcp.cmd.extras.page import gather_page
+from gitcp.extras.page import drawing, gather, highlight
 from gitcp.git.objects import reading
 from gitcp.git.repo import Repo
 from gitcp.text.short_ids import shorten_id
-from tests.extras.page.browser import HERE, page
+from tests.extras.page.browser import page
 from tests.extras.page.hostile import SECRET, SESSION, A
-from tests.extras.page.test_large import add_session
+from tests.extras.page.sample import CHANGED, build_page
 from tests.lines.blame.recorded_lines import linked
 from tests.support.checkpoints import git
 from tests.support.paths import BIN, TOP
@@ -48,67 +43,53 @@ class Tags(HTMLParser):
         self.keys |= {name for name, _ in attrs}
 
 
-def unpacked(text: str) -> str:
-    """What the script of a page unpacks."""
-    scripts = re.findall(r'<script id="(?:index|chunks)" type="application/json">(.*?)<', text)
-    index, chunks = map(json.loads, scripts)
-    return "".join(gzip.decompress(base64.b64decode(one)).decode() for one in [index, *chunks])
-
-
 def test_the_page_is_one_file_that_names_nothing_to_fetch_and_holds_no_secret(
-    shown: Path,
+    shown: Path, full: Path
 ) -> None:
-    text = shown.read_text()
-    links = set(re.findall(r"https?:[^\s\"']+", re.sub(r"(?s)<script.*?</script>", "", text)))
-    assert links == set(), "links to a forge are made by the script"
-    assert {"svg", "button"} <= (tags := Tags(text)).names
-    assert not tags.names & {"img", "u", "i", "iframe", "object", "link"}
-    assert {name for name in tags.keys if name in ("style", "src") or name[:2] == "on"} == set()
-    assert SECRET not in text + unpacked(text)
-    assert text.index("Content-Security-Policy") < text.index("<style>") < text.index("<script")
-    assert "default-src 'none'; base-uri 'none'; form-action 'none'" in text.replace("&#39;", "'")
+    for path in (shown, full):
+        text = path.read_text()
+        [link] = re.findall(r"https?:[^\s\"']+", text)
+        place = (
+            r"https://github\.com/x/%3Cb%3E%27%22%26/blob/[0-9a-f]{40}/a%3Cb%20onload%3Dx%3E\.py"
+        )
+        assert re.fullmatch(place, link), "the only link is to the file at its forge"
+        assert {"svg", "button", "table"} <= (tags := Tags(text)).names
+        assert not tags.names & {"img", "iframe", "object", "link"}
+        assert {name for name in tags.keys if name in ("style", "src") or name[:2] == "on"} == set()
+        assert SECRET not in text
+        assert text.index("Content-Security-Policy") < text.index("<style>") < text.index("<script")
+        policy = text.replace("&#39;", "'")
+        assert "default-src 'none'; base-uri 'none'; form-action 'none'" in policy
+        assert "connect-src 'none'" in policy
 
 
-def test_without_a_script_prompts_answers_and_the_change_can_be_read(shown: Path) -> None:
-    plain = "".join(re.findall(r"(?s)<noscript>(.*?)</noscript>", shown.read_text()))
-    for words in (
-        "And a second prompt",
-        "Done.",
-        "def f():",
-        "A1",
-        "&lt;u&gt;Edit",
-        "a&lt;b onload",
-    ):
-        assert words in plain, words
+def test_the_conversation_is_there_if_it_is_asked_for(shown: Path, full: Path) -> None:
+    for path, is_there in ((shown, False), (full, True)):
+        text = path.read_text()
+        for words in ("And a second prompt", "Done.", "&lt;u&gt;Edit", "claude -r"):
+            assert (words in text) is is_there, words
+        assert "def f():" in re.sub("</?[bsi]>", "", text) and "a&lt;b onload" in text
+        assert "The agent said:" in text, "what led to the edit is always there"
 
 
-def test_without_a_script_every_link_within_the_page_leads_to_a_place(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    writer: Any = {**line_authors.build_nobody("session"), "session_id": "s"}
-    for room in (template.PLAIN, 0):
-        monkeypatch.setattr(template, "PLAIN", room)
-        made = Page("one", list, {})
-        file: Any = {"path": "a.py", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
-        file |= {"after": ["a line"], "sizes": (0, 0), "authors": {1: (writer, "")}}
-        made.add_files(HERE, [file], {})
-        text = made.format_html("0")
-        links = re.findall(r'href="#([^"]+)"', text)
-        assert any(link.startswith("file-") for link in links), "it is to be looked at first"
-        for link in links:
-            assert text.count(f'id="{link}"') == 1, (room, link)
+def test_every_link_within_the_page_leads_to_a_place(full: Path) -> None:
+    text = full.read_text()
+    links = re.findall(r'href="?#([\w-]+)', text)
+    assert {"f0", "talks"} < set(links)
+    for link in links:
+        assert len(re.findall(f'id="?{link}\\b[^-]', text)) == 1, link
 
 
-def test_sessions_stand_by_their_start() -> None:
-    made = Page("two", list, {})
-    for number in (2, 1):
-        add_session(made, number)
-    assert [(each["at"], each["title"]) for each in made.sessions] == [
-        (0, "id-of-1"),
-        (1, "id-of-2"),
-    ]
-    assert [turn["session"] for turn in made.turns] == [0, 1]
-    assert all(made.sessions[turn["session"]]["id"] in turn["id"] for turn in made.turns)
+def test_a_page_is_small(tmp_path: Path) -> None:
+    said = build_page().format_html("0")
+    silent = build_page(with_prompts=False).format_html("0")
+    assert CHANGED > 100
+    assert len(silent.encode()) / CHANGED <= 250
+    assert len(said.encode()) / CHANGED <= 600
+    parts = [re.findall(f"(?s)<{tag}>(.*?)</{tag}>", said)[0] for tag in ("style", "script")]
+    assert sum(map(len, parts)) <= 40_000
+    words = re.findall("(?s)<p>(.*?)</p>", said)
+    assert words and max(map(len, words)) < 2200, "prompts and words are cut"
 
 
 def test_it_goes_into_a_pipe_and_does_not_take_its_place(hostile: Path) -> None:
@@ -141,28 +122,45 @@ def test_at_a_terminal_it_says_how_far_it_is(hostile: Path) -> None:
     env = {**os.environ, "GIT_PROGRESS_DELAY": "0"}
     subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=slave, check=True, env=env)
     seen = os.read(master, 65536).decode()
-    assert "reading the sessions of 1 commits" in seen or "sessions: 0 of 1" in seen
+    assert "reading the lines of 1 commits" in seen and "files: 0 of 1" in seen
     assert seen.endswith("\x1b[K"), "nothing of it stays"
 
 
 def test_prompts_answers_and_transcripts_are_left_out_where_others_see_it(hostile: Path) -> None:
-    for option, seen in (("-o", True), ("--no-prompts", False)):
-        text = page("-o", "-", *[option][: not seen], "HEAD").stdout
-        every = text + unpacked(text)
-        for words in ("second prompt", "Done.", "Please </script>", "<u>Edit", 'id="conversation"'):
-            assert (words in every) is seen, words
-        assert "def f():" in text and SECRET not in every
-        assert (f"Claude Code {shorten_id(SESSION)}" in text) is not seen
+    text = page("-o", "-", "--no-prompts", "HEAD").stdout
+    for words in ("second prompt", "Done.", "Please", "&lt;u&gt;Edit", 'id="talks"', "said:"):
+        assert words not in text, words
+    assert "&lt;/script>&lt;script>" in text and SECRET not in text, "the code is shown"
+    assert f"<span class=pr>Claude Code {shorten_id(SESSION)}</span>" in text
+    assert page("-o", "-", "--no-prompts", "--full", "HEAD").returncode == 129
 
 
 def test_a_checkpoint_a_session_and_a_range_are_meant_and_nothing_else(hostile: Path) -> None:
     for name in (A, SESSION[:8], "HEAD~1..HEAD", "HEAD"):
-        assert page("-o", "-", name).stdout.count('<article id="commit-') == 1, name
-    assert page("-o", "-").stdout.count('<article id="commit-') == 3
+        shown = page("-o", "-", name).stdout
+        assert "<h1 title=" in shown and 'id="commits"' not in shown, name
+    assert page("-o", "-").stdout.partition('id="commits"')[2].count("<li>") == 3
     for name, words in (("nothing", "nothing"), ("HEAD..HEAD", "no commits")):
         done = page("-o", "x.html", name)
         assert (done.returncode, done.stdout) == (128, "") and words in done.stderr
         assert not (hostile / "x.html").exists()
+
+
+def test_a_page_is_called_by_its_commit_or_its_branch(hostile: Path) -> None:
+    def name(*wanted: str) -> str:
+        titles: list[str] = re.findall("<title>(.*)</title>", page("-o", "-", *wanted).stdout)
+        return titles[0]
+
+    for subject in ("first thing", "second thing"):
+        git("commit", "-q", "--allow-empty", "-m", subject)
+    assert name("HEAD") == "second thing"
+    assert name("HEAD~2..HEAD") == "second thing, and 1 more"
+    branch = git("symbolic-ref", "--short", "HEAD")
+    git("switch", "-q", "-c", "topic")
+    git("commit", "-q", "--allow-empty", "-m", "of the topic")
+    git("commit", "-q", "--allow-empty", "-m", "of it, too")
+    for wanted in (f"{branch}..HEAD", f"{branch}..", f"{branch}...topic"):
+        assert name(wanted) == "topic", wanted
 
 
 def test_a_session_is_not_taken_for_one_whose_id_begins_like_it(hostile: Path) -> None:
@@ -171,7 +169,7 @@ def test_a_session_is_not_taken_for_one_whose_id_begins_like_it(hostile: Path) -
     git("commit", "-q", "-m", "other work")
     linked("c" * 12, f"{SESSION}-again", "other", None)
     shown = page("-o", "-", f"{SESSION}-again").stdout
-    assert shown.count('<article id="commit-') == 1 and "other work" in shown
+    assert "other work" in shown and 'id="commits"' not in shown
     assert "other work" not in page("-o", "-", A).stdout
     assert "other work" not in page("-o", "-", SESSION).stdout
 
@@ -190,14 +188,15 @@ def test_without_a_library_one_line_says_how_to_get_it(hostile: Path) -> None:
 
 
 def test_its_scripts_are_short_and_make_no_markup() -> None:
-    scripts = sorted(ASSETS.glob("*.js"))
-    assert sorted(path.stem for path in scripts) == sorted((*template.SCRIPTS, "live"))
-    script = "".join(path.read_text() for path in scripts)
-    assert max(path.read_text().count("\n") for path in scripts) < 400
-    for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch("):
-        assert word not in script
-    for path in ASSETS.glob("*.html"):
-        assert not re.search(r"\son\w+=|\sstyle=|\bsrc=|\|\s*safe", path.read_text())
+    scripts = [path.read_text() for path in ASSETS.glob("*.js")]
+    assert len(scripts) == 2
+    for script in scripts:
+        assert script.count("\n") < 200
+        for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
+            assert word not in script
+    assert "fetch(" not in (ASSETS / "page.js").read_text()
+    template = (ASSETS / "page.html").read_text()
+    assert not re.search(r"\son\w+=|\sstyle=|\bsrc=|\|\s*safe", template)
 
 
 def test_what_is_longer_than_256_kib_stays_plain() -> None:
@@ -249,7 +248,7 @@ def test_one_process_draws_the_same_page_as_several(
         name = repo / f"{number}.py"
         name.write_text("".join(f"def f{n}(): return '{number}'\n" for n in range(20)))
     git("add", "."), git("commit", "-q", "-m", "many")
-    monkeypatch.setattr(render, "_BATCH", 100)
+    monkeypatch.setattr(drawing, "_BATCH", 100)
     started, pages, start = list[Any](), list[str](), reading._start_workers
 
     def note(*args: Any) -> Any:
@@ -259,9 +258,10 @@ def test_one_process_draws_the_same_page_as_several(
     monkeypatch.setattr(reading, "_start_workers", note)
     for processors in ({0}, {0, 1, 2}):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, at=processors: at, raising=False)
-        pages.append(make_page(Repo.find_here(), "HEAD"))
+        pages.append(gather_page(Repo.find_here(), "HEAD").format_html("0"))
+        shutil.rmtree(repo / ".git/gitcp/cache")
         assert any(started) == (len(processors) > 1)
-    assert pages[0] == pages[1] and "59.py" in unpacked(pages[1])
+    assert pages[0] == pages[1] and "59.py" in pages[1]
 
 
 def test_without_a_file_the_page_is_where_no_commit_takes_it_and_only_its_owner_reads_it(
@@ -275,7 +275,7 @@ def test_without_a_file_the_page_is_where_no_commit_takes_it_and_only_its_owner_
         monkeypatch.setenv("BROWSER", f"{tmp_path}/browser %s")
         done = run("page", "--open", "HEAD", cwd=top)
         path = Path(done.stdout.removesuffix("\n"))
-        assert done.returncode == 0 and "And a second prompt" in path.read_text(), done
+        assert done.returncode == 0 and "Count further" in path.read_text(), done
         assert path == Path(git("rev-parse", "--absolute-git-dir", cwd=top)) / "gitcp/page.html"
         assert path.stat().st_mode & 0o777 == 0o600
         assert git("status", "--porcelain", "--ignored", cwd=top) == before
@@ -305,3 +305,12 @@ def test_without_a_browser_the_page_is_written_and_its_place_told(
     done = run("page", "--open", "-o", str(path), cwd=repo)
     assert (done.returncode, done.stdout) == (128, f"{path}\n")
     assert done.stderr == "fatal: no browser could be opened\n" and path.exists()
+
+
+def test_texts_are_redacted_together_as_each_alone(repo: Path) -> None:
+    here = Repo.find(str(repo))
+    redact = gather.make_redaction(here, gather.open_kept(here, "clean"))
+    texts = ["plain", f"use {SECRET} now", "", "half \udcff", "x" * 3000]
+    together = redact(texts)
+    assert together == [one for text in texts for one in redact([text])]
+    assert SECRET not in together[1] and together[0] == "plain"

@@ -1,20 +1,62 @@
-"""The page in a real browser: what is seen, searched, reached by keyboard and printed."""
+"""The page in a real browser: what is seen where, what keys do, what is printed."""
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gitcp.checkpoints.format import line_authors
-from gitcp.checkpoints.redact import images
-from gitcp.extras.page.render import Page
-from gitcp.text.short_ids import shorten_id
-from tests.extras.page.browser import HERE, needs_browser, show
+from gitcp.extras.page import render
+from tests.extras.page.browser import needs_browser, show
+from tests.extras.page.firefox import Firefox, needs_firefox
 from tests.extras.page.hostile import SECRET
+from tests.extras.page.sample import CHANGED, FILES, SESSION, build_page
 
-pytestmark = needs_browser
+# Of a page: the ends of its head, and where its first hunk and its first changed line stand.
+PLACES = """(() => {
+  const at = (name) => document.querySelector(name).getBoundingClientRect();
+  return [at("header").height, at(".hh").top, at("tr.a, tr.d").top,
+    document.documentElement.scrollWidth - innerWidth].map(Math.round);
+})()"""
+# Of each hunk: the text of its head, the classes of it and of its added lines.
+HUNKS = """return [...document.querySelectorAll('.hh')].map((head) => [head.innerText,
+  head.className,
+  [...head.nextElementSibling.querySelectorAll('tr.a')].map((row) => row.className)])"""
+WHOLE = """new Promise((done) => {
+  const look = () => "whole" in document.documentElement.dataset ? done(true)
+    : requestAnimationFrame(look);
+  look();
+})"""
+WIDTHS = {1280: (900, 200), 390: (844, 300)}  # of a window: its height, the most for a hunk
+SHEETS = 2 + CHANGED // 40
+_PAGE = re.compile(rb"/Type\s*/Page\b")
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample page; of its files the last two are packed."""
+    path = tmp_path_factory.mktemp("sample") / "page.html"
+    kept, render._PLAIN = render._PLAIN, 9000
+    path.write_text(build_page(is_full=True).format_html("0"))
+    render._PLAIN = kept
+    assert path.read_text().count("<script type=z>") == 2
+    return path
+
+
+def count_sheets(pdf: bytes) -> int:
+    """The sheets of a PDF as Chromium and Firefox write it."""
+    total = len(_PAGE.findall(pdf))
+    for stream in re.finditer(rb"stream\r?\n", pdf):
+        try:
+            total += len(_PAGE.findall(zlib.decompressobj().decompress(pdf[stream.end() :])))
+        except zlib.error:
+            continue
+    return total
 
 
 def press(browser: Any, *keys: str) -> None:
@@ -23,345 +65,190 @@ def press(browser: Any, *keys: str) -> None:
     ActionChains(browser).send_keys(*keys).perform()
 
 
-def text_of(browser: Any, selector: str) -> str:
-    return str(browser.find_element("css selector", selector).text)
+def look(browser: Any, width: int, scheme: str = "light") -> None:
+    """Let a window have a width, and its person prefer a scheme."""
+    height = WIDTHS[width][0]
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    preferred = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": preferred})
 
 
-def test_hostile_texts_stay_texts_and_the_console_silent(shown: Path, browser: Any) -> None:
-    show(browser, shown)
-    browser.execute_script("fillAll()")
-    for one in browser.find_elements("css selector", "#turns summary"):
-        one.click()
-    body = text_of(browser, "body")
+def check_places(places: list[int], width: int) -> None:
+    header, hunk, line, beyond = places
+    assert header <= 200 and hunk <= WIDTHS[width][1] and line <= 400, (header, hunk, line)
+    assert beyond <= 0, "nothing is wider than the window"
+
+
+@needs_browser
+def test_a_hunk_and_a_changed_line_are_seen_at_once(sample: Path, browser: Any) -> None:
+    show(browser, sample)
+    for width in WIDTHS:
+        look(browser, width)
+        check_places(browser.execute_script(f"return {PLACES}"), width)
+        seen = browser.find_element("tag name", "header").text
+        assert "28 transcripts are not here" in seen and "and 3 more prompts" in seen
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_a_hunk_is_its_prompts_and_its_margin_has_one_colour(sample: Path, browser: Any) -> None:
+    show(browser, sample)
+    assert browser.find_element("css selector", "html[data-whole]")
+    hunks = browser.execute_script(HUNKS)
+    heads = [text.split("\n")[0] for text, _, _ in hunks]
+    nobody = "Ada Person wrote this · 2 lines", "not recorded who wrote this"
+    assert heads == ["E", "E", "A", "B", "D", *nobody, "C", "C", "F", "G"], "by their lines"
+    assert [text.split("\n")[1] for text, _, _ in hunks if "same" in text] == [
+        "the same prompt · 2 lines",
+        "the same prompt · 1 line",
+    ]
+    for text, name, rows in hunks:
+        colours = {part for row in rows for part in row.split() if part[0] == "p"}
+        owned = set(name.split()) & {f"p{n}" for n in range(8)}
+        assert colours == (owned or colours) and len(colours) <= 1, text
+    dotted = [row for _, _, rows in hunks for row in rows if row.endswith(" w")]
+    assert len(dotted) == "".join(FILES.values()).count(".")
+    style = "return getComputedStyle(document.querySelector('tr.w td')).borderLeftStyle"
+    assert browser.execute_script(style) == "dotted"
+    bold = browser.find_element("css selector", ".hh .pr")
+    assert int(bold.value_of_css_property("font-weight")) >= 600
+    assert bold.rect["height"] <= 2 * 21
+
+
+@needs_browser
+def test_keys_move_open_fold_and_turn_the_light(sample: Path, browser: Any) -> None:
+    show(browser, sample)
+    browser.execute_script("localStorage.clear()")
+    show(browser, sample)
+    assert browser.find_element("css selector", "html[data-whole]")
+    here = "return [...document.querySelectorAll('.hh')].indexOf(document.querySelector('.here'))"
+    steps = [("j", 0), ("j", 1), ("k", 0), ("f", 2), ("f", 3), ("F", 2), ("F", 0), ("k", 0)]
+    for key, place in steps:
+        press(browser, key)
+        assert browser.execute_script(here) == place, (key, place)
+    assert "on" in browser.find_element("css selector", "aside a").get_attribute("class")
+    press(browser, "o")
+    words = browser.find_element("css selector", ".here p")
+    assert words.is_displayed() and "the words at edit 1" in words.text
+    press(browser, "x")
+    first = browser.find_element("css selector", ".file")
+    assert not first.find_element("tag name", "table").is_displayed()
+    show(browser, sample)  # it stays so
+    assert "seen" in browser.find_element("css selector", ".file").get_attribute("class")
+    press(browser, "x")
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    light = browser.execute_script(paper)
+    press(browser, "t")
+    assert browser.execute_script(paper) != light
+    press(browser, "?")
+    assert "next, previous hunk" in browser.find_element("id", "keys").text
+
+
+@needs_browser
+def test_the_list_of_files_has_any_width_and_a_button_on_a_phone(
+    sample: Path, browser: Any
+) -> None:
+    show(browser, sample)
+    look(browser, 1280)
+    ends = (
+        "const list = document.querySelector('aside'); list.style.width = arguments[0];"
+        "const end = list.getBoundingClientRect().right;"
+        "return [getComputedStyle(list).resize, list.clientWidth,"
+        "[...list.querySelectorAll('.tail')].every((one) => {"
+        " const box = one.getBoundingClientRect(); return box.width > 20 && box.right <= end; })]"
+    )
+    for asked, least, most in (("10px", 140, 150), ("400px", 380, 400), ("9000px", 700, 768)):
+        way, width, can_be_seen = browser.execute_script(ends, asked)
+        assert way == "horizontal" and least <= width <= most and can_be_seen, (asked, width)
+    browser.execute_script("document.querySelector('aside').style.width = ''")
+    look(browser, 390)
+    button = browser.find_element("css selector", ".files")
+    link = browser.find_element("css selector", "aside a")
+    assert button.text == "4 files ▾" and not link.is_displayed()
+    button.click()
+    assert link.is_displayed() and button.get_attribute("aria-expanded") == "true"
+    link.click()
+    browser.execute_script("document.activeElement.blur()")
+    assert not link.is_displayed()
+
+
+@needs_browser
+def test_what_is_packed_is_there_and_the_browser_finds_it(sample: Path, browser: Any) -> None:
+    show(browser, sample)
+    assert browser.find_element("css selector", "html[data-whole]")
+    rows = browser.find_elements("css selector", "tr.a")
+    assert len(rows) == CHANGED
+    assert browser.execute_script("return find('value_45')")
+    assert browser.execute_script("return document.querySelectorAll('script[type=z]').length") == 0
+
+
+@needs_browser
+def test_a_print_has_the_change_and_no_more_on_few_sheets(sample: Path, browser: Any) -> None:
+    show(browser, sample)
+    assert browser.find_element("css selector", "html[data-whole]")
+    asked = {"paperWidth": 8.27, "paperHeight": 11.69}
+    pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", asked)["data"])
+    assert 1 <= count_sheets(pdf) <= SHEETS
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    for name, is_there in {
+        "h1": True,
+        "header ol": True,
+        "table": True,
+        "aside": False,
+        "button": False,
+        "#talks": False,
+        "footer": False,
+    }.items():
+        shown = [one.is_displayed() for one in browser.find_elements("css selector", name)]
+        assert shown and any(shown) is is_there, name
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+@needs_browser
+def test_the_way_into_the_conversation_opens_it(sample: Path, browser: Any) -> None:
+    show(browser, sample)
+    press(browser, "j", "o")
+    browser.find_element("css selector", ".here p a").click()
+    turn = browser.find_element("css selector", "#talks article:target")
+    assert turn.is_displayed() and "1: Let each route" in turn.text
+    assert "claude -r" in browser.find_element("id", "talks").text and SESSION
+
+
+@needs_browser
+def test_hostile_texts_stay_texts_and_the_console_silent(full: Path, browser: Any) -> None:
+    show(browser, full)
+    assert browser.find_element("css selector", "html[data-whole]")
+    browser.execute_script("document.querySelectorAll('details').forEach((one) => one.open = true)")
+    body = browser.find_element("tag name", "body").text
     for part in ("<img src=x onerror=window.broken=1>", "{{ 7*7 }}", "⟨U+202E⟩", "<u>Edit"):
         assert part in body, part
-    browser.execute_script("query.value = 'window.broken'; search()")
-    assert "<script>" in text_of(browser, "#results")
-    browser.execute_script("go(page.turns[0].id)")
-    assert "<svg onload" in text_of(browser, "#drawer")
-    browser.execute_script("fill(chart); document.querySelector('#chart a').focus()")
-    assert "Please </script>" in text_of(browser, "#card")
+    assert SECRET not in browser.page_source
     assert browser.execute_script("return window.broken") is None
     assert browser.execute_script("return document.images.length") == 0
-    links = browser.execute_script(
-        "return [...document.links].map((one) => one.protocol + one.origin)"
-    )
-    assert set(links) <= {"file:null", "file:file://", "https:https://github.com"}
-    assert SECRET not in browser.page_source
     assert browser.get_log("browser") == []
 
 
-def test_a_hunk_says_who_and_why_and_opens_the_call_that_wrote_it(
-    shown: Path, browser: Any
-) -> None:
-    show(browser, shown)
-    who = [one.text for one in browser.find_elements("css selector", ".diff .who")]
-    assert who[0] == "A1" and "" in who, "one label for a block of lines"
-    whys = [one.text for one in browser.find_elements("css selector", ".whys .why")]
-    marks = [one.text for one in browser.find_elements("css selector", ".whys .mark")]
-    assert marks == ["x", "A1"], whys
-    assert "Please </script>" in whys[1] and "1 line" in whys[1]
-    link = browser.find_element("css selector", ".whys a")
-    link.click()
-    call = browser.find_element("css selector", "#drawer details.call.here[open]")
-    assert "<u>Edit" in call.text and call.is_displayed()
-    assert browser.current_url.endswith(link.get_attribute("href").partition("#")[2])
-    [button] = [
-        one
-        for one in browser.find_elements("css selector", "#drawer button")
-        if one.text == "All its hunks"
-    ]
-    button.click()
-    assert "Hunks of one prompt" in text_of(browser, "#chosen")
-    assert "turn=" in browser.current_url and text_of(browser, "#drawer") == ""
-
-
-def test_what_is_searched_is_counted_marked_and_in_the_address(shown: Path, browser: Any) -> None:
-    from selenium.webdriver import Keys
-
-    show(browser, shown)
-    press(browser, "/")
-    press(browser, "second prompt")
-    assert browser.find_element("css selector", "#results ol li")
-    assert "1 prompt" in text_of(browser, "#results")
-    assert browser.execute_script("return CSS.highlights.get('found').size") >= 1
-    address = browser.current_url
-    assert "q=second" in address
-    press(browser, Keys.ENTER)
-    assert "And a second prompt" in text_of(browser, "#drawer")
-    show(browser, shown, "#" + address.partition("#")[2])
-    assert text_of(browser, "#tally") == "1 hit"
-    browser.execute_script("document.activeElement.blur()")
-    press(browser, Keys.ESCAPE)
-    assert text_of(browser, "#tally") == "" and "q=" not in browser.current_url
-
-
-def test_everything_can_be_reached_by_keyboard(shown: Path, browser: Any) -> None:
-    from selenium.webdriver import Keys
-
-    show(browser, shown)
-    focused = "return document.activeElement.id"
-    press(browser, "j")
-    assert browser.execute_script(focused).startswith("file-")
-    press(browser, "j")
-    assert browser.execute_script(focused).endswith("-1")
-    press(browser, "j", "k")
-    assert browser.execute_script(focused).endswith("-1")
-    browser.execute_script("document.querySelector('.whys a').focus()")
-    press(browser, Keys.ENTER)
-    assert browser.find_element("css selector", "#drawer:not([hidden])")
-    press(browser, Keys.ESCAPE)
-    assert browser.execute_script("return document.activeElement.closest('.whys') !== null")
-
-
-def test_links_lead_to_a_turn_a_commit_a_file_and_a_line(shown: Path, browser: Any) -> None:
-    show(browser, shown)
-    ids = browser.execute_script(
-        "return [page.turns[1].id, `commit-${page.commits[0].oid}`, page.files[0].id, "
-        "`${page.files[0].id}-2`, 'conversation']"
-    )
-    for name in ids:
-        show(browser, shown, f"#{name}")
-        wanted = "#drawer" if name.startswith("turn-") else f"[id='{name}']"
-        assert browser.find_element("css selector", wanted).is_displayed(), name
-        top = browser.execute_script(
-            "return document.querySelector(arguments[0]).getBoundingClientRect().top", wanted
-        )
-        assert -5 <= top < browser.execute_script("return innerHeight"), name
-
-
-def test_a_link_to_a_section_lands_at_its_first_line(tmp_path: Path, browser: Any) -> None:
-    page = Page("long", list, {})
-    part = {"kind": "answer", "text": "A word.\n\n" * 30}
-    turn = {"prompt": "Asked", "start": "", "end": "", "ticks": [], "parts": [part], "spent": None}
-    story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
-    turns = [{**turn, "number": n} for n in range(1, 9)]
-    page.add_sessions([{**story, "cost": None, "prices": "", "turns": turns}])
-    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.add_commit({**commit, "checkpoints": []}, {})
-    for number in range(9):
-        file: Any = {"path": f"{number}.txt", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
-        file |= {"after": ["a line"], "sizes": (0, 0), "authors": {}}
-        page.add_files(HERE, [file], {})
-    (tmp_path / "long.html").write_text(page.format_html("0"))
-    top = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
-    for name in ("changes", "files", "conversation", "turns", "timeline", "commits"):
-        show(browser, tmp_path / "long.html", f"#{name}")
-        browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 0))")
-        assert 50 < browser.execute_script(top, name) < 900, name
-        if name in ("files", "conversation", "turns"):
-            assert browser.execute_script(top, name) < 80, name
-
-
-def test_a_narrow_screen_needs_no_sideways_scrolling_and_has_a_list(
-    shown: Path, browser: Any
-) -> None:
-    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    show(browser, shown, "#timeline")
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
-    assert len(browser.find_elements("css selector", "#chart li")) == 3
-
-
-def test_the_list_has_commits_after_the_turns_of_their_second(tmp_path: Path, browser: Any) -> None:
-    start = "2001-09-09T01:46:40.500+00:00"
-    turn = {"number": 1, "prompt": "Asked", "start": start, "end": start, "ticks": [], "parts": []}
-    story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
-    page = Page("list", list, {})
-    page.add_sessions([{**story, "cost": None, "prices": "", "turns": [{**turn, "spent": None}]}])
-    for oid in ("newer", "older"):
-        commit = {"oid": oid, "message": oid, "author": "a", "date": "", "time": 1e9}
-        page.add_commit({**commit, "checkpoints": []}, {})
-    (tmp_path / "list.html").write_text(page.format_html("0"))
-    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    show(browser, tmp_path / "list.html")
-    browser.execute_script("fill(chart)")
-    listed = [one.text for one in browser.find_elements("css selector", "#chart li a")]
-    assert listed == ["A1 Asked", "◆ older", "◆ newer"]
-
-
-def test_the_timeline_has_lanes_blocks_ticks_and_commits(shown: Path, browser: Any) -> None:
-    show(browser, shown, "#timeline")
-    assert len(browser.find_elements("css selector", "#chart a[href^='#turn-'] rect")) == 2
-    assert len(browser.find_elements("css selector", "#chart .tick")) == 1
-    first = browser.find_element("css selector", "#chart text")
-    assert browser.execute_script("return arguments[0].getBBox().x", first) >= 0
-    assert len(browser.find_elements("css selector", "#chart path.commit")) == 1
-    assert all(
-        one.get_attribute("aria-label")
-        for one in browser.find_elements("css selector", "#chart a[href]")
-    )
-    browser.execute_script("chart.focus()")
-    press(browser, "+", "+")
-    assert browser.execute_script("return zoom.size") < 500
-
-
-def test_printing_unfolds_at_once(shown: Path, browser: Any) -> None:
-    show(browser, shown)
-    unfolded = (
-        "dispatchEvent(new Event('beforeprint')); return [document.querySelector('#turns')."
-        "textContent, document.querySelector('#turns .result').textContent.length]"
-    )
-    text, length = browser.execute_script(unfolded)
-    assert "Result" in text and "Done." in text and length > 2000
-    browser.execute_script("dispatchEvent(new Event('afterprint'))")
-    steps = "return document.querySelector('#turns details[open]')"
-    assert browser.execute_script(steps) is None
-
-
+@needs_firefox
 @pytest.mark.thorough
-def test_of_a_large_change_what_is_far_is_searched_before_it_is_made_and_all_is_made_in_the_end(
-    tmp_path: Path, browser: Any
-) -> None:
-    nobody = line_authors.build_nobody("person")
-    page = Page("large", list, {})
-    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.add_commit({**commit, "checkpoints": []}, {})
-    for number in range(30):
-        lines = [f"value_{number}_{n} = {n}" for n in range(200)]
-        file: Any = {"path": f"src/file{number:03}.py", "old": "", "before": [], "after": lines}
-        file |= {"edits": [(0, 0, 1, len(lines))], "sizes": (0, 0)}
-        file["authors"] = dict.fromkeys(range(1, len(lines) + 1), (nobody, "A Person"))
-        page.add_files(HERE, [file], {})
-    (tmp_path / "large.html").write_text(page.format_html("0"))
-    script = "Page.addScriptToEvaluateOnNewDocument", {"source": "requestIdleCallback = () => 0"}
-    busy = browser.execute_cdp_cmd(*script)
-    show(browser, tmp_path / "large.html")
-    alive = "return document.getElementsByTagName('*').length"
-    for place in ("value_3_199", "value_29_199", "value_15_150"):
-        browser.execute_script("query.value = arguments[0]; search(); step(1)", place)
-        row = browser.find_element("css selector", "tr.here")
-        assert place in row.text and browser.execute_script(alive) <= 6000
-    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", busy)
-    show(browser, tmp_path / "large.html")
-    assert browser.find_element("css selector", "html[data-whole=yes]")
-    assert browser.execute_script("return document.querySelectorAll('tr').length") == 30 * 200
-
-
-def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_else(
-    tmp_path: Path, browser: Any
-) -> None:
-    page = Page("two", list, {})
-    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.add_commit({**commit, "checkpoints": []}, {})
-    lines = [f"word {n}" if n in (1, 50) else "" for n in range(1, 60)]
-    known = {
-        1: (line_authors.build_nobody("person"), "A Person"),
-        50: (line_authors.build_nobody("unknown"), ""),
-    }
-    file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(0, 0, 1, 1), (48, 0, 50, 1)]}
-    file |= {"before": [line for line in lines if not line], "after": lines, "authors": known}
-    file |= {"sizes": (0, 0)}
-    page.add_files(HERE, [file], {})
-    (tmp_path / "two.html").write_text(page.format_html("0"))
-    for who, number in (("person", "1"), ("unknown", "50")):
-        show(browser, tmp_path / "two.html", f"#q=word&who={who}")
-        assert text_of(browser, "#tally") == "1 hit"
-        browser.execute_script("step(1)")
-        assert text_of(browser, "tr.here").endswith(f"word {number}")
-
-
-def test_a_hit_in_what_was_said_before_a_tool_use_is_brought_into_view(
-    shown: Path, browser: Any
-) -> None:
-    show(browser, shown)
-    browser.execute_script("query.value = 'onload=window'; search()")
-    answers = browser.execute_script("return hits.filter((hit) => hit.kind === 'answer')")
-    browser.execute_script("go(arguments[0])", answers[0]["id"])
-    said = browser.find_element("css selector", "#drawer .steps .said")
-    assert said.is_displayed() and "{{ 7*7 }}" in said.text
-
-
-def test_a_hit_in_a_removed_line_leads_to_that_line(tmp_path: Path, browser: Any) -> None:
-    page = Page("gone", list, {})
-    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.add_commit({**commit, "checkpoints": []}, {})
-    before = [f"line {n}" for n in range(1, 301)]
-    file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(1, 99, 0, 0), (200, 1, 101, 1)]}
-    file |= {"before": before, "after": [*before[99:199], "came", *before[200:]]}
-    file |= {"sizes": (0, 0), "authors": {101: (line_authors.build_nobody("person"), "A Person")}}
-    page.add_files(HERE, [file], {})
-    (tmp_path / "gone.html").write_text(page.format_html("0"))
-    for width in (1280, 800):
-        metrics = {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        for line in ("line 98", "line 200"):
-            show(browser, tmp_path / "gone.html")
-            browser.execute_script("query.value = arguments[0]; search(); step(1)", line)
-            assert line in text_of(browser, "tr.here"), width
-
-
-def test_back_shows_what_was_shown_before(shown: Path, browser: Any) -> None:
-    show(browser, shown)
-    browser.find_element("css selector", ".whys a").click()
-    assert browser.find_element("css selector", "#drawer:not([hidden])")
-    browser.execute_script("query.value = 'second'; search(); remember()")
-    browser.back()
-    assert browser.find_element("css selector", "#drawer[hidden]")
-    assert browser.execute_script("return [query.value, here]") == ["", ""]
-
-
-def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
-    tmp_path: Path, browser: Any
-) -> None:
-    page = Page("small", list, {})
-    history = {"m": "bd", "d": "a", "b": "a", "a": ""}
-    for second, (oid, parents) in enumerate(reversed(history.items())):
-        named = {"oid": oid * 40, "parents": [one * 40 for one in parents], "time": 1e9 + second}
-        told = {"message": oid, "author": "A Person", "date": "", "checkpoints": []}
-        page.commits.insert(0, {})  # newest first
-        page.add_commit({**named, **told}, {})
-        page.commits[0] = page.commits.pop()
-    nobody = line_authors.build_nobody("person")
-    for name, took in (("one.py", [("person", "A Person")]), ("two.py", [("agent-1", "")])):
-        sides = {"before": ["same = 1", "gone = 2"], "after": ["same = 1"]}
-        file: Any = {"path": name, "old": name, "edits": [(2, 1, 1, 0)], **sides}
-        file |= {"sizes": (0, 0), "authors": {1: (nobody, "A Person")}}
-        page.add_files(HERE, [file], {name: took})
-    (tmp_path / "small.html").write_text(page.format_html("0"))
-    show(browser, tmp_path / "small.html", "#q=same+file:two")
-    assert text_of(browser, "#tally") == "1 hit"
-    whys = [one.text.split() for one in browser.find_elements("css selector", ".whys .why")]
-    assert whys[0] == "Only lines removed by ap A Person".split()
-    assert whys[1] == f"Only lines removed by A agent {shorten_id('agent-1')}".split()
-    browser.execute_script("fill(chart)")
-    heights = browser.execute_script(
-        "return [...document.querySelectorAll('path.commit')].map((one) => one.getBBox().y)"
-    )
-    assert [height > heights[0] for height in heights] == [False, True, False, False]
-    assert len(browser.find_elements("css selector", "path.descent")) == 3
-
-
-def test_images_are_shown_up_to_a_size_and_never_fetched(tmp_path: Path, browser: Any) -> None:
-    pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
-    pictures: list[tuple[str, str]] = [
-        ("image/gif", pixel),
-        ("image/gif", "https://example.com/a.gif"),
-        ("image/svg+xml", "PHN2Zz4="),
-        ("image/png", "AAAA" * 100_001),
-        ("image/png", images.MARK.decode() + "0" * 64),
-        ("image/png", images.DOT[1].decode()),
-    ]
-    parts = [{"kind": "image", "type": kind, "data": data} for kind, data in pictures]
-    turn = {"number": 1, "prompt": "Look", "start": "", "end": "", "ticks": [], "spent": None}
-    story: dict[str, Any] = {
-        "session_id": "s",
-        "agent": "Claude Code",
-        "model": "",
-        "tokens": None,
-        "resume": "",
-    }
-    story |= {"cost": None, "prices": ""}
-    page = Page("pictures", list, {})
-    page.add_sessions([{**story, "turns": [{**turn, "parts": parts}]}])
-    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.add_commit({**commit, "checkpoints": []}, {})
-    (tmp_path / "pictures.html").write_text(page.format_html("0"))
-    show(browser, tmp_path / "pictures.html")
-    browser.execute_script("fillAll()")
-    loaded = "return [...document.images].map((one) => [one.naturalWidth, one.src.slice(0, 14)])"
-    assert browser.execute_script(loaded) == [[1, "data:image/gif"]]
-    assert text_of(browser, "#turns").count("not shown") == 3
-    assert text_of(browser, "#turns").count("gitcp.images leaves out") == 2
-    assert browser.get_log("browser") == []
+def test_firefox_shows_moves_and_prints_it_likewise(sample: Path, tmp_path: Path) -> None:
+    with Firefox(tmp_path) as firefox:
+        for width, (height, _) in WIDTHS.items():
+            firefox.set_size(width, height)
+            firefox.open(f"file://{sample}")
+            places = json.loads(firefox.run(f"JSON.stringify({PLACES})"))
+            check_places(places, width)
+        assert firefox.run(WHOLE)
+        assert firefox.run("document.querySelectorAll('tr.a').length") == CHANGED
+        press_j = "dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true }))"
+        firefox.run(f"document.body.{press_j}, document.body.{press_j}, 1")
+        assert (
+            firefox.run(
+                "[...document.querySelectorAll('.hh')].findIndex("
+                "(one) => one.classList.contains('here'))"
+            )
+            == 1
+        )
+        assert firefox.run("find('value_45')")
+        assert 1 <= count_sheets(firefox.print()) <= SHEETS + 1  # its margins are larger
+        assert firefox.words == []

@@ -92,7 +92,11 @@ def test_whoever_has_the_address_gets_the_page_and_nobody_else(served: Served) -
         assert served.status(f"{served.path}events", Origin=origin) == 403, origin
     for host in ("evil.example", f"evil.example:{served.port}", "127.0.0.1"):
         assert served.status(Host=host) == 403, host
-    names = ("/", "/x/", served.path[:-2] + "/", f"{served.path}other", f"{served.path}../")
+    [anchor] = re.findall(r'class="talk" id="(\w+)"', text)
+    talk = served.ask(f"{served.path}talk/{anchor}").read().decode()
+    assert "And a second prompt" in talk and "And a second prompt" not in text
+    names = ["/", "/x/", served.path[:-2] + "/", f"{served.path}other", f"{served.path}../"]
+    names += [f"{served.path}talk/", f"{served.path}talk/../{anchor}", f"/talk/{anchor}"]
     for name in (*names, served.path.rstrip("/") + "x/", "//", "/%c3%a9/"):
         assert served.status(name) == 404, name
     assert served.status(served.path, "POST") == 501
@@ -183,18 +187,17 @@ def test_nothing_is_written_and_a_page_that_cannot_be_made_is_said(hostile: Path
 
 @pytest.mark.thorough
 @needs_browser
-def test_a_browser_loads_it_again_at_the_same_place(
+def test_a_browser_gets_a_conversation_when_asked_and_loads_the_page_again(
     hostile: Path, served: Served, browser: Any
 ) -> None:
     browser.get(served.address)
     assert browser.find_element("css selector", "html[data-whole]")
-    browser.execute_script("document.getElementById('commits').scrollIntoView()")
-    top = "return document.getElementById('commits').getBoundingClientRect().top"
-    before = browser.execute_script(top)
+    talk = browser.find_element("css selector", ".talk")
+    assert "And a second prompt" not in browser.page_source, "it comes when it is asked for"
+    talk.find_element("tag name", "summary").click()
+    assert browser.find_element("xpath", "//article[contains(., 'And a second prompt')]")
     (hostile / "later.txt").write_text("a later line\n")
     git("add", "-A")
     git("commit", "-q", "-m", "Another one")
-    assert browser.find_element("xpath", "//article[@class='commit']/h3[text()='Another one']")
-    assert browser.find_element("css selector", "html[data-whole]")
-    assert abs(browser.execute_script(top) - before) < 60
+    assert browser.find_element("xpath", "//h1[text()='Another one']")
     assert browser.get_log("browser") == []

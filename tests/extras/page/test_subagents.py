@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.extras.page import gather
+from gitcp.extras.page import gather, sessions
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from tests.extras.page.browser import needs_browser, page, show
@@ -30,8 +30,9 @@ def below(delegated: Recorded) -> list[tuple[str, list[str]]]:
     """The tasks of the page's sessions: what was asked, and what was called for it."""
     repo = Repo.find(str(delegated.path))
     with Objects(repo):
-        [session] = gather.gather_sessions(repo, gather.list_commits(repo, "HEAD~2..HEAD"))
-    parts = [part for turn in session["turns"] for part in turn["parts"] if "task" in part]
+        wanted = sessions.list_wanted(gather.list_commits(repo, "HEAD~2..HEAD"))
+        [session] = sessions.read_sessions(repo, wanted).values()
+    parts = [part for turn in session.turns for part in turn["parts"] if "task" in part]
     return [
         (json.loads(part["given"])["prompt"], [one.get("name", "") for one in part["task"]])
         for part in parts
@@ -47,14 +48,9 @@ def test_what_subagents_did_is_nested_in_the_turn_whichever_commit_they_worked_f
         ("Do SUBTASK-BETA now", ["", "Write", ""]),
     ]
     path = delegated.path / "page.html"
-    assert page("-o", str(path), "HEAD~2..HEAD").returncode == 0
+    assert page("-o", str(path), "--full", "HEAD~2..HEAD").returncode == 0
     show(browser, path)
-    calls = browser.execute_script(
-        "return [...places].filter(([id, one]) => one.above.length && /^call-/.test(id))"
-        ".map(([id]) => id)"
-    )
-    browser.execute_script("go(arguments[0])", calls[0])
-    assert "sub_alpha.txt" in browser.find_element("css selector", "#drawer .task .here").text
-    task = browser.find_element("css selector", "#drawer .task").text.splitlines()
-    assert task[:2] == ["Subagent", "Sub alpha writes."]
-    assert any(line.startswith("Write sub_alpha.txt") for line in task), "as commits have paths"
+    browser.execute_script("document.querySelectorAll('details').forEach((one) => one.open = true)")
+    told = browser.find_element("id", "talks").text
+    assert "Sub alpha writes." in told
+    assert "Write sub_alpha.txt" in told, "as commits have paths"

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 
 import pytest
 
 from gitcp.lines import sums
+from tests.support import frozen
+from tests.support.frozen import Frozen
 from tests.support.harness import World
 from tests.support.warm import run
 
-AUTHORS = {"agents": "agent", "people": "person", "unknown": "unknown", "unrecorded": "unrecorded"}
 
-
-def read_page(world: World, wanted: str) -> tuple[str, dict[str, tuple[str, int]]]:
-    """(the counts of the heading, author -> percentage and lines) as the page shows them."""
+def read_head(world: World, wanted: str) -> str:
+    """The sums in the head of a page."""
     text = run("page", "-o", "-", wanted, cwd=world.path).stdout
-    (facts,) = re.findall(r'<p class="facts">(.*?)</p>', text)
-    (shares,) = re.findall(r'(?s)<ul class="shares".*?</ul>', text)
-    row = r'<li><b>(\d+ %)</b> (\w+) <span class="soft">(\d+) lines?</span>'
-    counted = {who: (share, int(lines)) for share, who, lines in re.findall(row, shares)}
-    return html.unescape(re.sub("<[^>]*>", " ", facts)), counted
-
-
-def read_stats(world: World, wanted: str) -> tuple[str, dict[str, tuple[str, int]]]:
-    """The same as stats shows them."""
-    summary, *rows = run("stats", "--markdown", wanted, cwd=world.path).stdout.splitlines()
-    row = re.compile(r"\| (\w+) \| (\d+) \| \d+ \| (\d+ %) \|")
-    found = [match for match in map(row.fullmatch, rows) if match]
-    return summary.strip("*"), {m[1]: (m[3], int(m[2])) for m in found if int(m[2])}
+    sums: list[str] = re.findall(r"<span title=[^>]*>(\d+ lines? by agents, [^<]*)</span>", text)
+    return sums[0]
 
 
 def test_a_page_and_stats_of_a_range_agree_in_every_number(world: World) -> None:
@@ -44,13 +32,6 @@ def test_a_page_and_stats_of_a_range_agree_in_every_number(world: World) -> None
     world.commit("b.txt")
     agent.end()
     wanted = f"{start}..HEAD"
-    summary, shares = read_stats(world, wanted)
-    facts, shown = read_page(world, wanted)
-    markdown = run("stats", "--markdown", wanted, cwd=world.path).stdout
-    assert shown == shares == {"agents": ("89 %", 8), "people": ("11 %", 1)}
-    assert summary in facts and summary == "3 commits, 2 linked, 2 checkpoints, 2 turns"
-    (used,) = [line for line in markdown.splitlines() if re.match(r"[\d.]+k? tokens in", line)]
-    assert used in facts
     record = json.loads(run("page", "--json", wanted, cwd=world.path).stdout)
     assert record["stats"] == json.loads(run("stats", "--json", wanted, cwd=world.path).stdout)
     lines = {file["path"]: file["lines"] for file in record["files"]}
@@ -60,9 +41,30 @@ def test_a_page_and_stats_of_a_range_agree_in_every_number(world: World) -> None
     assert [t["line"] for t in session["turns"]] == ["Write it", "Write it anew"]
     hidden = json.loads(run("page", "--json", "--no-prompts", wanted, cwd=world.path).stdout)
     assert "Write it" not in json.dumps(hidden)
-    said = run("stats", wanted, cwd=world.path).stdout
-    assert "lines that each commit added and removed" in said
-    assert "Lines that each commit added" in run("page", "-o", "-", wanted, cwd=world.path).stdout
+    assert read_head(world, wanted) == "6 lines by agents, 0 not recorded, 1 by people"
+    text = run("page", "-o", "-", wanted, cwd=world.path).stdout
+    assert "Each commit by itself: 8 lines by agents, 0 not recorded, 1 by people" in text
+
+
+def test_each_commit_of_a_store_has_one_sum_and_a_task_is_its_sessions(
+    frozen_store: Frozen,
+) -> None:
+    for subject, oid in frozen_store.commits.items():
+        done = run("page", "-o", "-", oid, cwd=frozen_store.path)
+        stats = json.loads(run("stats", "--json", "-n1", oid, cwd=frozen_store.path).stdout)
+        added = stats["added"]
+        unknown = added["unknown"] + added["unrecorded"]
+        (agents,) = re.findall(r"<span title=[^>]*>(\d+) lines? by agents, ", done.stdout)
+        assert int(agents) == added["agent"], subject
+        assert f"by agents, {unknown} not recorded, {added['person']} by people" in done.stdout
+        assert frozen.REVIEW_NAME not in done.stdout or subject == "Add plain"
+        assert f"<title>{subject}</title>" in done.stdout
+        is_whole = subject not in ("Lose its words", "Elsewhere")
+        assert done.returncode == (0 if is_whole else 1), subject
+        assert ("gitcp fetch --all" in done.stdout) is not is_whole, "the page says it, too"
+    shown = run("page", "-o", "-", frozen_store.commits["Cap requests"], cwd=frozen_store.path)
+    assert "<span class=pr>Cap requests by their size</span>" in shown.stdout
+    assert "prompt 2" in shown.stdout and "I write cap.py." in shown.stdout
 
 
 @pytest.mark.parametrize(

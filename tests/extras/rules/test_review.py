@@ -1,4 +1,4 @@
-"""What a reviewer sees of a change: its hunks, its authors' marks, what to look at first."""
+"""What a reviewer sees of a change: its hunks by the prompts that wrote them, letters, forges."""
 
 from __future__ import annotations
 
@@ -6,94 +6,89 @@ from typing import Any
 
 import pytest
 
-from gitcp.extras.page import page_parts
+from gitcp.extras.page import hunks, page_parts
+from gitcp.extras.page.hunks import Mark, Owner, cut_hunks
 
-OLD = [f"line {n}" for n in range(1, 61)]
+LINES = 60  # of the file before
+A, B = Owner("prompt", "", "s", 1), Owner("prompt", "", "s", 2)
+PERSON, NOBODY = Owner("person", "Ada"), Owner("unknown")
+OWNERS = {"a": A, "b": B, "p": PERSON, "u": NOBODY}
 
 
-def shape(hunk: Any) -> tuple[int, int, int, int, str]:
-    """old, new, hidden, how many more, the signs."""
-    return (
-        hunk["old"],
-        hunk["new"],
-        hunk["hidden"],
-        len(hunk["more"]),
-        "".join(row[0] for row in hunk["rows"]),
-    )
+def draw(hunk: Any) -> tuple[int, int, str]:
+    """The first lines before and after, and the signs."""
+    signs = ""
+    for old, new in hunk.rows:
+        signs += " " if old and new else "-" if old else "+"
+    old, new = hunk.rows[0]
+    return old, new, signs
 
 
 @pytest.mark.parametrize(
     ("edits", "shapes"),
     [
-        ([(30, 1, 30, 2)], [(27, 27, 26, 20, "   -++   ")]),
-        ([(0, 0, 1, 2)], [(1, 1, 0, 0, "++   ")]),
-        ([(1, 60, 0, 0)], [(1, 1, 0, 0, "-" * 60)]),
-        ([(5, 1, 5, 1), (12, 1, 12, 1)], [(2, 2, 1, 1, "   -+      -+   ")]),
-        (
-            [(5, 1, 5, 1), (40, 0, 41, 1)],
-            [(2, 2, 1, 1, "   -+   "), (38, 38, 29, 20, "   +   ")],
-        ),
-        ([(60, 0, 61, 1)], [(58, 58, 57, 20, "   +")]),
+        ([(30, 1, 30, 2)], [(27, 27, "   -++   ")]),
+        ([(0, 0, 1, 2)], [(0, 1, "++   ")]),
+        ([(1, 60, 0, 0)], [(1, 0, "-" * 60)]),
+        ([(5, 1, 5, 1), (12, 1, 12, 1)], [(2, 2, "   -+      -+   ")]),
+        ([(5, 1, 5, 1), (40, 0, 41, 1)], [(2, 2, "   -+   "), (38, 38, "   +   ")]),
+        ([(60, 0, 61, 1)], [(58, 58, "   +")]),
     ],
 )
-def test_a_hunk_has_three_lines_around_and_folds_what_is_between(
+def test_a_hunk_has_three_lines_around_it(
     edits: list[tuple[int, int, int, int]], shapes: list[Any]
 ) -> None:
-    new, shift = list(OLD), 0
-    for start, removed, _, added in edits:
-        at = start - bool(removed) + shift
-        new[at : at + removed] = ["new"] * added
-        shift += added - removed
-    shown, left = page_parts.cut_hunks(edits, OLD, new, {})
-    assert [shape(hunk) for hunk in shown] == shapes and left == 0
-    for hunk in shown:
-        rows = [row[1] for row in hunk["rows"] if row[0] != "-"]
-        assert rows == new[hunk["new"] - 1 :][: len(rows)]
-        rows = [row[1] for row in hunk["rows"] if row[0] != "+"]
-        assert rows == OLD[hunk["old"] - 1 :][: len(rows)]
+    count = LINES + sum(added - removed for _, removed, _, added in edits)
+    new = [n for _, _, first, added in edits for n in range(first, first + added)]
+    shown, left = cut_hunks(edits, count, {n: Mark(A) for n in new})
+    assert [draw(hunk) for hunk in shown] == shapes and left == 0
+    seen = [row for hunk in shown for row in hunk.rows]
+    for side in (0, 1):
+        numbers = [row[side] for row in seen if row[side]]
+        assert numbers == sorted(set(numbers)), "no line twice"
+
+
+@pytest.mark.parametrize(
+    ("lines", "heads"),
+    [
+        ("aaa", "a3"),
+        ("aapuu", "a2"),  # a prompt is named before all others
+        ("ppu", "p2"),
+        ("aabbb", "b3"),  # a few lines make no hunk of their own
+        (10 * "a" + 10 * "b" + "u", "a10 b10"),
+        (12 * "a" + 3 * "b" + 12 * "a", "a24"),
+        (11 * "a" + "uu" + 11 * "b" + 12 * "a", "a11 b11 a12"),
+    ],
+)
+def test_a_hunk_is_headed_by_the_prompt_that_wrote_most_of_it(lines: str, heads: str) -> None:
+    marks = {n: Mark(OWNERS[who]) for n, who in enumerate(lines, 1)}
+    shown, _ = cut_hunks([(1, 1, 1, len(lines))], len(lines), marks)
+    letters = {owner: letter for letter, owner in OWNERS.items()}
+    told = [f"{letters[one.owner]}{one.count(one.owner)}" for one in shown if one.owner]
+    assert " ".join(told) == heads
+    rows = [row for hunk in shown for row in hunk.rows]
+    assert rows == [(1, 0), *((0, n) for n in range(1, len(lines) + 1))]
+
+
+def test_two_prompts_near_each_other_have_a_head_each_and_share_the_context() -> None:
+    edits = [(5, 0, 6, 1), (9, 0, 11, 1)]
+    shown, _ = cut_hunks(edits, LINES + 2, {6: Mark(A), 11: Mark(B)})
+    assert [draw(hunk) for hunk in shown] == [(3, 3, "   +   "), (9, 10, " +   ")]
+    assert [hunk.owner for hunk in shown] == [A, B]
+    gone, _ = cut_hunks([(5, 1, 4, 0)], LINES - 1, {})
+    assert [hunk.owner for hunk in gone] == [None]
 
 
 def test_no_more_rows_are_shown_than_somebody_reads() -> None:
-    new = ["x"] * (page_parts.MOST_ROWS + 10)
-    [shown], left = page_parts.cut_hunks([(0, 0, 1, len(new))], [], new, {})
-    assert left == 10 and shown["rows"].count(["+", "x", 0]) == page_parts.MOST_ROWS
+    count = hunks.MOST_ROWS + 10
+    [shown], left = cut_hunks([(0, 0, 1, count)], count, {})
+    assert left == 10 and len(shown.rows) == hunks.MOST_ROWS
 
 
-def test_a_session_is_called_by_its_first_words_and_a_person_by_initials() -> None:
-    assert page_parts.name_session(["", "## Please split it\nand so on"], "Codex") == "Split it"
-    assert page_parts.name_session([], "Codex") == "Codex session updates"
-    assert [page_parts.mark_session(n) for n in (0, 25, 26, 701, 702)] == [
-        "A",
-        "Z",
-        "AA",
-        "ZZ",
-        "AAA",
-    ]
-    names = ("Ada Lovelace", "ada", "J. R. Smith", "<b>", "", "Éva-Mária")
-    assert [page_parts.mark_person(name) for name in names] == ["al", "ad", "js", "·", "·", "ém"]
-
-
-def test_what_to_look_at_first_is_of_agents_untouched_large_and_untested() -> None:
-    def file(path: str, agent: int, person: int = 0) -> page_parts.Changed:
-        return {"path": path, "added": {"agent": agent, "person": person}}
-
-    chosen = page_parts.choose_files(
-        [
-            file("src/small.py", 5),
-            file("src/large.py", 90),
-            file("src/tested.py", 70),
-            file("src/touched.py", 60, 1),
-            file("src/mine.py", 10, 80),
-            file("tests/test_tested.py", 200),
-            file("notes.md", 8),
-        ]
-    )
-    assert chosen == [
-        ("src/large.py", ["no line by a person", "90 lines by agents", "no test changed with it"]),
-        ("src/tested.py", ["no line by a person", "70 lines by agents"]),
-        ("src/touched.py", ["60 lines by agents", "no test changed with it"]),
-        ("src/small.py", ["no line by a person", "no test changed with it"]),
-    ]
+def test_prompts_have_letters_and_their_first_line() -> None:
+    wanted = ["A", "Z", "AA", "ZZ", "AAA"]
+    assert [page_parts.make_letters(n) for n in (0, 25, 26, 701, 702)] == wanted
+    assert page_parts.name_prompt("\nSplit it\n\n---\n\nand so on") == "Split it"
 
 
 @pytest.mark.parametrize(
@@ -129,18 +124,3 @@ def test_a_forge_is_known_by_the_address_of_the_remote(remote: str, kind: str, c
     links = page_parts.find_links(remote, kind)
     assert page_parts.link_commit(links, "1") == commit
     assert "secret" not in page_parts.link_file(links, "1", "a b/<c>")
-
-
-@pytest.mark.parametrize(
-    ("history", "lanes"),
-    [
-        ([("c", "b"), ("b", "a"), ("a", "")], [0, 0, 0]),
-        ([("m", "bd"), ("d", "c"), ("b", "a"), ("c", "a"), ("a", "")], [0, 1, 0, 1, 0]),
-        ([("x", "a"), ("y", "a"), ("a", "")], [0, 1, 0]),
-        ([("m", "ab"), ("b", "a"), ("n", "ac"), ("c", "a"), ("a", "")], [0, 1, 1, 1, 0]),
-        ([(name, name.upper()) for name in "abcdefgh"], [0, 1, 2, 3, 4, 5, 5, 5]),
-    ],
-    ids=["a line", "a merge", "two tips", "a lane is used again", "more than there is room for"],
-)
-def test_branches_stand_in_lanes(history: list[tuple[str, str]], lanes: list[int]) -> None:
-    assert page_parts.assign_lanes(history) == lanes

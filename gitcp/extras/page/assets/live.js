@@ -1,33 +1,22 @@
-// A page that is served is loaded again, at the same place, when there is another one.
 
-const PLACE = "gitcp-place";
-const PLACES = "#files > .file, #turns > .turn, article.commit, main > section";
-
-function keepPlace() {
-  const nodes = [...document.querySelectorAll(PLACES)];
-  const node = scrollY && nodes.find((one) => one.getBoundingClientRect().bottom > 90);
-  if (!node) return;
-  const { top } = node.getBoundingClientRect();
-  sessionStorage.setItem(PLACE, JSON.stringify({ id: node.id, top }));
+// A page that is served is loaded again, at the same place, when there is another one, and gets a
+// conversation when it is opened.
+window.fetchTalk = async (talk) => {
+  delete talk.dataset.talk;
+  const answer = await fetch(`talk/${talk.id}`);
+  const body = talk.querySelector("div");
+  if (answer.ok) put(body, await answer.text());
+  else body.textContent = "The conversation is not here any more.";
+  tellTimes(talk);
+};
+for (const talk of all(".talk")) {
+  talk.addEventListener("toggle", () => {
+    if (talk.open && "talk" in talk.dataset) window.fetchTalk(talk);
+  });
 }
-
-function returnToPlace() {
-  const { id, top } = JSON.parse(sessionStorage.getItem(PLACE) || "{}");
-  sessionStorage.removeItem(PLACE);
-  const node = document.getElementById(id) || document.querySelector(`[data-commits~="${id}"]`);
-  if (!node) return;
-  fill(node);
-  scrollBy(0, document.getElementById(id).getBoundingClientRect().top - top);
-  fillNear();
-  scrollBy(0, document.getElementById(id).getBoundingClientRect().top - top);
-}
-
 begun.then(() => {
-  returnToPlace();
   const mine = document.querySelector("meta[name=made]").content;
   new EventSource("events").addEventListener("message", ({ data }) => {
-    if (data === mine) return;
-    keepPlace();
-    location.reload();
+    if (data !== mine) location.reload();
   });
 });
