@@ -95,7 +95,17 @@ def _run_command(name: str) -> int:
     command = _find_command(name)
     if name in commands.ASKING:
         allow_fetch()
+    if name in commands.WHOLE:
+        return cli.run_guarded(lambda: _run_on_whole(command))
     return cli.run_guarded(lambda: command(sys.argv[1:]))
+
+
+def _run_on_whole(command: Callable[[Sequence[str]], int]) -> int:
+    """Run a command that reads what is recorded, with all of it."""
+    unread = import_module("gitcp.link.unread")
+    unread.complete_here()
+    argv = sys.argv[1:]
+    return command(argv)
 
 
 def _find_command(name: str) -> Callable[[Sequence[str]], int]:

@@ -137,6 +137,8 @@ ASKING = (
     "annotate blame diff explain export-facts export-notes export-traces log page recap resume"
     " show stats why"
 ).split()
+# Those that first read the long transcripts to their ends for which checkpoints wait.
+WHOLE = (*ASKING, "handover", "push", "search")
 _TYPED = {stage: name for name, stage in ALIASES.items()}
 NAMES = (*TOOLS, *STAGES)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitcp.git.files import Stamp
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import State
+    from gitcp.text.record_types import Earlier, Scan, State
 
     class Redactor(Protocol):
         """The part of a redactor that is used here; lines stay lines, a document a document."""
@@ -40,17 +40,61 @@ def locate_copy(repo: Repo, *name: str) -> str:
     return repo.join_shared("transcript", *name)
 
 
+def locate_unread(repo: Repo, *session_id: str) -> str:
+    """The flag that checkpoints of a session wait for its transcript to be read, or the directory
+    of all."""
+    return repo.join_shared("unread", *session_id)
+
+
+# How many new bytes of a live transcript one process reads.  Where there are more, the last lines
+# are stored behind a line that stands for what is between, which later processes read.
+AT_ONCE = 8 << 20  # at the end of a turn
+FEW = 1 << 20  # in other hooks
+_LAST = 1 << 20  # of these the last bytes of the file
+_SLACK = 60_000_000_000  # ns by which a session's own first lines may be older than its start
+
+
+class Bounds:
+    """How far a reading of a live transcript goes.
+
+    most: about how many new bytes it reads, 0 for all.  stop: the offset of the live file which it
+    does not pass, because checkpoints wait for the transcript up to there; 0 for none.  ends_there:
+    whether the stored transcript ends at stop, too; otherwise the file's last lines follow."""
+
+    __slots__ = ("ends_there", "most", "stop")
+
+    def __init__(self, most: int = 0, stop: int = 0, ends_there: bool = False) -> None:
+        self.most, self.stop, self.ends_there = most, stop, ends_there
+
+
 class StoredTranscript:
     """A transcript whose chunks are in the object database.
 
+    is_whole: whether it has all lines up to its end; otherwise a line stands for those that are
+    read later, before the last ones.  has_caught_up: whether it is for the first time.
     chunks: their oids in order; size: bytes of the joined transcript; items: the number of its
     lines or messages; scan: the result of the agent's scanner; live: files.read_stamp() of the live
-    file before it was read."""
+    file before it was read, empty if it could not be; end: the bytes of the live file then."""
 
-    __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "live", "scan", "size")
+    __slots__ = (
+        "_copy",
+        "_hash",
+        "_rest",
+        "chunks",
+        "end",
+        "has_caught_up",
+        "is_whole",
+        "items",
+        "live",
+        "scan",
+        "size",
+    )
 
-    def __init__(self, copy: Copy, tail: bytes, oids: list[str], scan: Any, live: Stamp) -> None:
+    def __init__(self, copy: Copy, reader: Reader, tail: bytes, live: Stamp, end: int) -> None:
         self._copy, self._rest, self._hash, self.live = copy, tail, "", live
+        self.is_whole, self.has_caught_up = reader.is_whole, reader.has_caught_up
+        self.end = end
+        oids, scan = reader.finish(tail), reader.scan
         self.chunks, self.size, self.scan = oids, copy.size + len(tail), scan
         lines = int(copy.known.get("lines", 0)) + bool(tail)
         self.items = int(scan["items"]) if scan else lines
@@ -66,6 +110,26 @@ class StoredTranscript:
         """Yield the redacted lines in their order; for a document, the lines of its text."""
         for piece, _ in transcripts.read_lines(self._copy.read, 0, self._copy.size):
             yield from piece.splitlines(keepends=True)
+
+    def find_earlier(self, began: str) -> Earlier | None:
+        """What its lines from before the session's start have used, as in a fork, which begins with
+        a copy of another conversation; None if all lines are older, since then its clock is
+        another one."""
+        known = self._copy.known
+        earlier: Earlier | None = known.get("earlier")
+        if earlier is not None or not self.scan or "document" in known:
+            return earlier
+
+        from gitcp.agents.transcripts.transcript_facts import parse_time
+
+        complete_lines = known.get("scan") or self.scan
+        start, newest = parse_time(began), parse_time(str(self.scan["last_timestamp"]))
+        newest_complete = parse_time(str(complete_lines["last_timestamp"]))
+        if start is None or newest is None or newest < start - _SLACK:
+            return None
+        if newest_complete is None or newest_complete >= start:
+            return None
+        return _note_costs(complete_lines)
 
     @property
     def content_hash(self) -> str:
@@ -126,9 +190,9 @@ def _start_sha256(size: int) -> Any:
 
 class Source:
     """A live transcript: of a session, or of its subagent agent_id.  The scanner, if any, reads the
-    redacted bytes."""
+    redacted bytes.  began: when the session started, as its state has it."""
 
-    __slots__ = ("agent_id", "path", "redactor", "scanner", "session_id")
+    __slots__ = ("agent_id", "began", "path", "redactor", "scanner", "session_id")
 
     def __init__(
         self,
@@ -137,19 +201,24 @@ class Source:
         redactor: Redactor,
         scanner: Scanner | None = None,
         agent_id: str = "",
+        began: str = "",
     ) -> None:
         self.session_id, self.agent_id, self.path = session_id, agent_id, path
-        self.redactor, self.scanner = redactor, scanner
+        self.redactor, self.scanner, self.began = redactor, scanner, began
 
 
 def store_transcript(
-    repo: Repo, source: Source, complete: bool = False, check: bool = False
+    repo: Repo,
+    source: Source,
+    complete: bool = False,
+    check: bool = False,
+    bounds: Bounds | None = None,
 ) -> StoredTranscript | None:
     """Store what a live transcript has gained; None if nothing was ever read.
 
-    complete: take a last line without a newline.  check: compare the bytes read before, of a long
-    file some blocks of them, and not only the last 4 KiB.  A file that shrank or was replaced
-    begins a new part; nothing stored is dropped
+    bounds: None to read all of it.  complete: take a last line without a newline.  check: compare
+    the bytes read before, of a long file some blocks of them, and not only the last 4 KiB.  A file
+    that shrank or was replaced begins a new part; nothing stored is dropped
     (doc/formats.md "Transcript").  Nothing is read while a rule of redaction is invalid.  Takes
     only this session's transcript lock.
     """
@@ -162,19 +231,20 @@ def store_transcript(
         live = _open_live(repo, source.path) if can_read_rules(repo) else -1
         if live < 0 and not copy.size:
             return None
-        reader = Reader(repo, copy, source.redactor, source.scanner)
-        tail, stamp = b"", files.read_stamp(live) if live >= 0 else []
+        reader = Reader(repo, copy, source, bounds or Bounds())
+        tail, stamp, end = b"", [], 0
         try:
             if live >= 0:
+                stamp, end = files.read_stamp(live), os.fstat(live).st_size
                 first_line = os.pread(live, 64, 0).partition(b"\n")[0]
                 if transcripts.is_document(first_line, source.path or ""):
                     reader.take_document(live)
                 else:
-                    tail = reader.take_lines(live, complete, check)
+                    tail = reader.take_lines(live, end, complete, check)
         finally:
             if live >= 0:
                 os.close(live)
-        return StoredTranscript(copy, tail, reader.finish(tail), reader.scan, stamp)
+        return StoredTranscript(copy, reader, tail, stamp, end)
 
 
 def _open_live(repo: Repo, path: str | None) -> int:
@@ -232,26 +302,47 @@ def _is_below(path: str, folders: set[str]) -> bool:
 
 
 def store_session(
-    repo: Repo, state: State, complete: bool = False, check: bool = False
+    repo: Repo,
+    state: State,
+    complete: bool = False,
+    check: bool = False,
+    most: int = 0,
+    until_waiting: bool = False,
 ) -> StoredTranscript | None:
     """Store the session's transcript as far as it is on disk; None without one.  Also sets the
     turn's model and number from the transcript.
 
-    complete, check: as for store_transcript().
+    complete, check: as for store_transcript().  most: about how many new bytes are read, 0 for all.
+    No reading passes where the first checkpoint that waits for the transcript was written.
+    until_waiting: store it as it was there.
     """
     scan = find_client(state.get("agent_type", "")).scan
 
     from gitcp.checkpoints.redactor import Lazy
 
     path, redactor = state.get("transcript_path"), Lazy(repo, state["session_id"])
-    source = Source(state["session_id"], path, redactor, scan)
-    result = store_transcript(repo, source, complete, check)
+    source = Source(
+        state["session_id"], path, redactor, scan, began=str(state.get("started_at", ""))
+    )
+    waiting = state.get("unread")
+    stop = waiting[0]["end"] if waiting else 0
+    bounds = Bounds(most, stop, until_waiting)
+    result = store_transcript(repo, source, complete, check, bounds)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))
     if result and result.scan and turn:
         if result.scan.get("model"):
             turn["model"] = result.scan["model"]
-        _number_turn(state, turn, result.scan["prompts"])
+        if result.has_caught_up and not waiting:
+            number_turns(state, [*state["turns"].values()], result.scan["prompts"])
+        elif result.is_whole and not waiting:
+            number_turns(state, [turn], result.scan["prompts"])
     return result
+
+
+def number_turns(state: State, turns: Sequence[dict[str, Any]], asked: Sequence[str]) -> None:
+    """Set the number of turns of a session, the earliest first, by its prompts."""
+    for turn in turns:
+        _number_turn(state, turn, asked)
 
 
 def _number_turn(state: State, turn: dict[str, Any], asked: Sequence[str]) -> None:
@@ -303,7 +394,8 @@ class Copy:
 
     known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, stamp]…],
     "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "blocks": the checksums of
-    what was read of the live file, by the MiB, "scan", "document"}.
+    what was read of the live file, by the MiB, "unread": true if it has more, "scan", "earlier": as
+    Earlier, "document"}.
     stamp: of the packs in which the chunk was last found.
     """
 
@@ -429,21 +521,20 @@ class Reader:
     The copy's "chunks" are [oid, size, stamp of the packs that have it] each.
     """
 
-    def __init__(
-        self,
-        repo: Repo,
-        copy: Copy,
-        redactor: Redactor,
-        scanner: Scanner | None,
-    ) -> None:
-        self._repo, self._copy = repo, copy
-        self._redactor, self._scanner = redactor, scanner
+    def __init__(self, repo: Repo, copy: Copy, source: Source, bounds: Bounds) -> None:
+        self._repo, self._copy, self._bounds = repo, copy, bounds
+        self._redactor, self._scanner = source.redactor, source.scanner
+        self._began = source.began
+        self.is_whole = "unread" not in copy.known
+        self.has_caught_up = False
         self.scan: Any = copy.known.get("scan")
         self._is_changed = False  # what is known of the copy, since it was saved
 
-    def take_lines(self, live: int, complete: bool, check: bool) -> bytes:
-        """Take the complete new lines; return a redacted last line without newline if complete."""
-        copy, size = self._copy, os.fstat(live).st_size
+    def take_lines(self, live: int, size: int, complete: bool, check: bool) -> bytes:
+        """Take the complete new lines of a live file of so many bytes, within the bounds; return
+        the redacted lines that follow in this transcript alone: a last line without newline if
+        complete, or the last lines if not all were taken."""
+        copy, bounds = self._copy, self._bounds
         if "document" in copy.known:
             copy.known.clear()
             copy.replace(b"")
@@ -458,7 +549,16 @@ class Reader:
         if stored_keys is not None:
             git.append_trace("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
-        for red, new_end in self._redact_stretches(live, start, size):
+        goal = size
+        if bounds.stop and grown:
+            goal = _find_stop(live, start, bounds.stop, size)
+        last = self._choose_end(live, start, goal)
+        if bounds.ends_there:
+            self.is_whole = last == goal
+        else:
+            self.is_whole = last == size and not bounds.stop
+        self._note_unread(last < size)
+        for red, new_end in self._redact_stretches(live, start, last):
             crc = _compute_crc(live, end, new_end, crc)
             end = new_end
             self._take_lines(red, stored_keys)
@@ -468,8 +568,45 @@ class Reader:
             self._is_changed = True
         if end == start and not grown:
             self._scan_new(b"")
-        tail = transcripts.read_line(_make_reader(live), end, size) if complete else b""
+        if bounds.ends_there and (last < goal or goal < size):
+            return b""
+        tail = b""
+        if last < size:
+            tail = _read_last_lines(live, end, size, complete)
+        elif complete:
+            tail = transcripts.read_line(_make_reader(live), end, size)
         return self._redact_last(tail) if tail.strip() else b""
+
+    def _choose_end(self, live: int, start: int, goal: int) -> int:
+        """The offset up to which the lines from start on are taken: goal, or that after a line if
+        there are more than the bounds allow.  Of what is above the limit for all of a transcript,
+        little is read anyway."""
+        most = self._bounds.most
+        if not most or goal - start <= most or self._count_room() <= most:
+            return goal
+        if not self._bounds.ends_there:
+            most -= _LAST  # which are read each time
+        if most <= 0:
+            return start
+        end = transcripts.find_next_line(_make_reader(live), start + most, goal)
+        return goal if end is None else end
+
+    def _count_room(self) -> int:
+        """How many new bytes are stored: up to the limit, or a few."""
+        limit: int = self._repo.config.get_option("gitcp.max-transcript-size")
+        return max(limit - self._copy.size, transcripts.ROOM)
+
+    def _note_unread(self, is_unread: bool) -> None:
+        """Note whether lines of the live file are left to be read."""
+        known = self._copy.known
+        if is_unread == ("unread" in known):
+            return
+        if is_unread:
+            known["unread"] = True
+        else:
+            del known["unread"]
+            self.has_caught_up = True
+        self._is_changed = True
 
     def _redact_stretches(self, live: int, start: int, size: int) -> Iterator[transcripts.Stretch]:
         """Yield the new lines, redacted, in stretches, each with the offset after it.  Several
@@ -477,8 +614,7 @@ class Reader:
         ends: list[int] = []
 
         def read() -> Iterator[bytes]:
-            limit: int = self._repo.config.get_option("gitcp.max-transcript-size")
-            room = max(limit - self._copy.size, transcripts.ROOM)
+            room = self._count_room()
             for new, end in transcripts.read_stretches(_make_reader(live), start, size, room):
                 ends.append(end)
                 yield new
@@ -566,11 +702,35 @@ class Reader:
         """
         if self._scanner is None:
             return
+        if self._began and "earlier" not in self._copy.known:
+            new = self._scan_earlier(self._scanner, new)
         if self.scan and self.scan["bytes"]:
             self.scan = self._scanner(new, self.scan)
         else:
             self.scan = self._scan_all(self._scanner)
         self._copy.known["scan"] = self.scan
+
+    def _scan_earlier(self, scanner: Scanner, new: bytes) -> bytes:
+        """Note what the lines from before the session's start have used, once younger ones follow;
+        return the lines that remain to be scanned."""
+        from gitcp.agents.transcripts.transcript_facts import parse_time
+
+        began = parse_time(self._began)
+        seen = parse_time(str(self.scan["last_timestamp"])) if self.scan else None
+        if began is None or (seen is not None and seen >= began):
+            return new  # what was read was not divided
+        continues = self.scan and self.scan["bytes"]
+        is_first = self._copy.size == len(new)
+        lines = new if continues or is_first else self._copy.read()
+        count = _count_older(lines, began, scanner)
+        if count is None:
+            return new
+        scan = scanner(lines[:count], self.scan if continues else None)
+        self._copy.known["earlier"] = _note_costs(scan)
+        if not scan["bytes"]:
+            return new
+        self.scan = scan
+        return lines[count:]
 
     def _scan_all(self, scanner: Scanner) -> Any:
         """The scan of the whole copy, piece by piece if the scanner can continue."""
@@ -610,6 +770,61 @@ class Reader:
                 chunk[2] = packs.stamp_others() if stamp is None else stamp
             offset += size
         self._is_changed = True
+
+
+def _note_costs(scan: Scan) -> Earlier:
+    return {"usage": scan["usage"], "subagents": scan["subagents"]}
+
+
+def _count_older(data: bytes, began: int, scanner: Scanner) -> int | None:
+    """The bytes of the lines in data from before a time, in ns since 1970; None if there is no line
+    of later.  The times of lines do not fall; some have none."""
+    from gitcp.agents.transcripts.transcript_facts import parse_time
+
+    lines = data.splitlines(keepends=True)
+    low, high = 0, len(lines)
+    first: int | None = None
+    while low < high:
+        middle = probed = (low + high) // 2
+        time = None
+        while time is None and probed < high:
+            time = parse_time(str(scanner(lines[probed], None)["last_timestamp"]))
+            probed += 1
+        if time is None or time >= began:
+            high = middle
+        else:
+            low = probed
+        if time is not None and time >= began:
+            first = probed - 1
+    return None if first is None else sum(map(len, lines[:first]))
+
+
+def _find_stop(live: int, start: int, stop: int, size: int) -> int:
+    """The offset after the line that a live file of so many bytes had begun at stop; start if that
+    was read."""
+    if stop <= start:
+        return start
+    end = transcripts.find_next_line(_make_reader(live), stop - 1, size)
+    return size if end is None else end
+
+
+def _read_last_lines(live: int, end: int, size: int, complete: bool) -> bytes:
+    """The last lines of a live file, behind a line for what is between them and end.  complete:
+    with a last line without a newline."""
+    read = _make_reader(live)
+    pieces: list[bytes] = []
+    begin: int | None = end
+    if size - end > _LAST:
+        begin = transcripts.find_next_line(read, size - _LAST, size)
+        pieces.append(transcripts.format_left_out((begin or size) - end))
+    if begin is None:
+        return b"".join(pieces)
+    for piece, piece_end in transcripts.read_lines(read, begin, size):
+        pieces.append(piece)
+        begin = piece_end
+    if complete:
+        pieces.append(transcripts.read_line(read, begin, size))
+    return b"".join(pieces)
 
 
 def _make_reader(live: int) -> Callable[[int, int], bytes]:

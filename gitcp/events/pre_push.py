@@ -9,6 +9,7 @@ from gitcp.checkpoints.share.remote import judge_push, parse_updates
 from gitcp.errors import Error
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.link import unread
 from gitcp.record import per_record, session
 from gitcp.setup import git_hooks
 from gitcp.steps import abandoned
@@ -79,6 +80,7 @@ def _push(args: Sequence[str], lines: Sequence[str]) -> Iterator[Record]:
     if later := _find_later_script(repo):
         yield {"type": "say", "message": _NOT_LAST.format(later)}
         return
+    unread.complete(repo)
     faults: list[str] = []
     if is_agreed:
         leave = frozenset(update.remote for update in updates)

@@ -249,7 +249,11 @@ def _makes_commits(repo: Repo) -> bool:
 def finalize(event: Record) -> list[Record]:
     """Finalize the committed checkpoints of an event's session, and at its start settle HEAD."""
     with open_here() as ctx:
+        if event["event"] in ("turn-end", "session-end"):
+            _read_on(ctx, event["session_id"], event["event"] == "session-end")
         done = _complete_session(ctx, event["session_id"])
+        if event["event"] == "session-end" and done:
+            _read_on(ctx, event["session_id"], whole=True)
         if event["event"] in ("session-start", "turn-start") and not event.get("refused"):
             if len(session.list_recent_ids(ctx.repo)) > session.MOST:
                 ctx.leave()
@@ -259,6 +263,15 @@ def finalize(event: Record) -> list[Record]:
                 others.put_away(ctx.repo)
             done += _settle_head(ctx, event["session_id"])
     return [event, *done]
+
+
+def _read_on(ctx: Context, session_id: str, whole: bool) -> None:
+    """Complete checkpoints that wait until a long transcript is read."""
+    state = ctx.read_state(session_id, rebuild=False)
+    if state and state.get("unread"):
+        from gitcp.link import unread
+
+        unread.read_on(ctx, session_id, whole)
 
 
 def _complete_session(ctx: Context, session_id: str) -> list[Record]:

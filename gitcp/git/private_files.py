@@ -133,6 +133,13 @@ KINDS = (
             "a redacted copy, and how far it goes",
         ),
         File(
+            "checkpoints",
+            COMMON,
+            "unread/<session>",
+            "flag left",
+            "its checkpoints wait until a long transcript is read to its end",
+        ),
+        File(
             "git",
             COMMON,
             "exports/<client>/<session>",

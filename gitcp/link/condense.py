@@ -14,10 +14,18 @@ from gitcp import git
 from gitcp.agents import find_client, locate_subagent_transcript, transcripts
 from gitcp.checkpoints import redactor, writing
 from gitcp.checkpoints.format import list_strings, parse_json
-from gitcp.checkpoints.stored import list_session_ids, read_checkpoint
-from gitcp.checkpoints.transcripts import list_prompts, read_live, store_session
+from gitcp.checkpoints.stored import find_checkpoint, list_session_ids, read_checkpoint
+from gitcp.checkpoints.transcripts import (
+    FEW,
+    list_prompts,
+    locate_unread,
+    number_turns,
+    read_live,
+    store_session,
+)
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now, objects, refs
+from gitcp.git.files import touch_private
 from gitcp.lines import commit_lines, locate_unshared
 from gitcp.record import journal, session
 from gitcp.record.journal import edits
@@ -35,10 +43,19 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.writing import SessionData
     from gitcp.git.repo import Repo
     from gitcp.lines.commit_lines import Credit
-    from gitcp.text.record_types import Commit, File, Linked, Scan, Staged, State, Usage
+    from gitcp.text.record_types import (
+        Commit,
+        Earlier,
+        File,
+        Linked,
+        Scan,
+        Staged,
+        State,
+        Usage,
+        Waiting,
+    )
 
 # The metadata of a session in a committed checkpoint, and its task files.
-_SLACK = 60_000_000_000  # ns by which a session's own first lines may be older than its start
 
 
 def describe_session(
@@ -67,7 +84,7 @@ def describe_session(
         "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
         "transcript_path": shorten_home(state.get("transcript_path")),
         "files": session_files,
-        "turns": _describe_turns(state, session_files, lines),
+        "turns": _describe_turns(state, _list_turns(session_files, lines)),
         "tools": credit.map_tools(session_id),
         "initial_attribution": credit.compute_attribution(session_id),
     }
@@ -83,7 +100,10 @@ def describe_session(
 
 
 def note_spent(state: State, stored: StoredTranscript | None) -> dict[str, Any]:
-    """token_usage of the session and its delta since the last condensation; noted in state."""
+    """token_usage of the session and its delta since the last condensation; noted in state.  None
+    until the transcript is read to its end."""
+    if stored and not stored.is_whole:
+        return {}
     cumulative = count_tokens(state, stored)
     if not cumulative:
         return {}
@@ -161,14 +181,16 @@ def _describe_files(
     return touched
 
 
-def _describe_turns(
-    state: State,
-    session_files: dict[str, dict[str, Any]],
-    lines: dict[str, list[dict[str, Any]]],
-) -> dict[str, dict[str, Any]]:
-    """Number, prompt and model of each turn that files or lines name."""
+def _list_turns(
+    session_files: dict[str, dict[str, Any]], lines: dict[str, list[dict[str, Any]]]
+) -> set[str]:
+    """The ids of the turns that files or lines name."""
     turns = {turn for file in session_files.values() for turn in file["turns"]}
-    turns |= {run[2] for path in lines.values() for entry in path for run in entry["ranges"]}
+    return turns | {run[2] for path in lines.values() for entry in path for run in entry["ranges"]}
+
+
+def _describe_turns(state: State, turns: Container[str]) -> dict[str, dict[str, Any]]:
+    """Number, prompt and model of each of these turns."""
     return {
         turn: {key: facts[key] for key in ("number", "prompt", "model") if facts.get(key)}
         for turn, facts in state.get("turns", {}).items()
@@ -206,7 +228,7 @@ def count_tokens(state: State, stored: StoredTranscript | None) -> Usage | None:
     return transcripts.subtract_tokens(total, copied) if total and copied else total
 
 
-def _add_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
+def _add_subagents(state: State, scan: Scan | Earlier, client: Any) -> Usage | None:
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
@@ -220,7 +242,8 @@ def _add_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
 def _note_earlier_costs(state: State, stored: StoredTranscript, client: Any) -> None:
     """Note in state what does not count for our checkpoints: the tokens before the session's
     start, and those that the original program has condensed."""
-    before = _add_subagents(state, client.scan(_list_older_lines(stored, state, client)), client)
+    earlier = stored.find_earlier(str(state.get("started_at", "")))
+    before = _add_subagents(state, earlier, client) if earlier else None
     if before:
         state["tokens_before"] = before
     start = state.get("checkpoint_transcript_start", 0)
@@ -228,25 +251,6 @@ def _note_earlier_costs(state: State, stored: StoredTranscript, client: Any) -> 
         scan = client.scan(b"".join(islice(stored.list_lines(), start)))
         condensed = transcripts.subtract_tokens(_add_subagents(state, scan, client), before)
         state["tokens_at_condensation"] = condensed
-
-
-def _list_older_lines(stored: StoredTranscript, state: State, client: Any) -> bytes:
-    """The lines of a transcript from before the session's start, by their times; none if all lines
-    are older, since then its clock is another one."""
-    lines: list[bytes] = []
-    from gitcp.agents.transcripts import transcript_facts
-
-    began = transcript_facts.parse_time(str(state.get("started_at")))
-    newest = transcript_facts.parse_time(str(stored.scan["last_timestamp"]))
-    if began is None or newest is None or newest < began - _SLACK:
-        return b""
-    for line in stored.list_lines():
-        time = transcript_facts.parse_time(str(client.scan(line)["last_timestamp"]))
-        if time is not None and time < began:
-            lines.append(line)
-        elif b'"assistant"' in line:
-            break  # the session's own lines begin here
-    return b"".join(lines)
 
 
 def condense_sessions(
@@ -272,7 +276,7 @@ def condense_sessions(
     storeds: list[tuple[State, StoredTranscript | None]] = []
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
-            stored = store_session(repo, state, check=True)
+            stored = store_session(repo, state, check=True, most=FEW)
             data = describe_session(repo, state, linked, changes, stored, credit)
             files = read_task_files(repo, parent, state, changes, credit)
             _add(data, linked, files, extra or {}, commit["oid"] if noted else "")
@@ -428,7 +432,13 @@ def _move_state_on(
     state["last_checkpoint_id"] = checkpoint_id
     # The transcript of work that stays open starts at 0.
     is_open = state["checkpoint_count"] > 0
-    state["checkpoint_transcript_start"] = 0 if is_open or not stored else stored.items
+    if stored and not stored.is_whole:
+        turns = [*metadata.get("turns", ())]
+        wait_for_transcript(repo, state, [checkpoint_id], stored, is_open, turns)
+    elif is_open or not stored:
+        state["checkpoint_transcript_start"] = 0
+    else:
+        state["checkpoint_transcript_start"] = stored.items
     if stored and stored.scan and stored.scan["last_identifier"]:
         state["transcript_identifier_at_start"] = stored.scan["last_identifier"]
     if state.get("phase") == "active":
@@ -442,7 +452,9 @@ def _move_state_on(
 
 
 def finalize(repo: Repo, state: State) -> list[str]:
-    """Give the turn's checkpoints the complete transcript, in one commit; return their ids.
+    """Give the turn's checkpoints the complete transcript, in one commit; return their ids.  Of a
+    long transcript that was not read to its end they get what was read and the last lines, and
+    wait for the rest (unread.py).
 
     The state keeps their ids and the transcript's size: if the client has written more by the next
     event, they are finalized again.  The last checkpoint gets the turn's tokens and ended tasks
@@ -452,12 +464,17 @@ def finalize(repo: Repo, state: State) -> list[str]:
     ids = list(dict.fromkeys([*pending["ids"], *state.get("turn_checkpoint_ids", ())]))
     if not ids or not redactor.can_read_rules(repo):
         return []
-    stored = store_session(repo, state, complete=True)
+    stored = store_session(repo, state, complete=True, most=FEW)
+    if stored and not stored.is_whole and not stored.live:
+        stored = None  # its file is gone; the checkpoints have last lines that were not kept here
     task_files = tasks.list_all_ended_files(repo, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     size = stored.size if stored else pending["size"]
     lacks_all = stored is None and not state.get("guest")  # a guest's turn gets its prompt late
-    if not task_files and (lacks_all or (not fresh and size == pending["size"])):
+    has_grown = fresh or size != pending["size"]
+    if stored and not stored.is_whole:
+        has_grown = fresh or stored.live != pending.get("live")
+    if not task_files and (lacks_all or not has_grown):
         return []
     data: SessionData = {
         "session_id": state["session_id"],
@@ -478,4 +495,75 @@ def finalize(repo: Repo, state: State) -> list[str]:
     if fresh and (stored or not state.get("guest")):
         live = stored.live if stored else []
         state["pending_finalize"] = {"ids": ids, "size": size, "live": live}
+    if stored and not stored.is_whole:
+        wait_for_transcript(repo, state, ids, stored)
     return ids
+
+
+def wait_for_transcript(
+    repo: Repo,
+    state: State,
+    checkpoint_ids: list[str],
+    stored: StoredTranscript,
+    is_open: bool | None = None,
+    turns: Sequence[str] = (),
+) -> None:
+    """Have checkpoints wait until the session's transcript is read up to where it ends now; the
+    caller saves the state.  is_open, turns: as Waiting has them, None and none without a commit."""
+    waiting: Waiting = {
+        "ids": checkpoint_ids,
+        "turn_id": state.get("turn_id", ""),
+        "end": stored.end,
+    }
+    if is_open is not None:
+        waiting["is_open"] = is_open
+        waiting["turns"] = list(turns)
+    touch_private(repo, locate_unread(repo, state["session_id"]))
+    listed = state.setdefault("unread", [])
+    if (
+        is_open is None
+        and listed
+        and listed[-1]["ids"] == checkpoint_ids
+        and "is_open" not in listed[-1]
+    ):
+        listed.pop()  # the client has written more since
+    listed.append(waiting)
+
+
+def complete_waiting(repo: Repo, state: State, stored: StoredTranscript) -> None:
+    """Give the checkpoints that have waited longest their transcript, and what it tells: tokens,
+    numbers of turns, and with which line their part begins.  stored: the transcript up to where it
+    was when they were written.  The caller saves the state."""
+    waiting = state["unread"][0]
+    then = _recall_state(state, waiting["turn_id"])
+    number_turns(state, [*then["turns"].values()], stored.scan["prompts"] if stored.scan else [])
+    metadata = {"agent": state.get("agent_type"), **note_spent(state, stored)}
+    if "is_open" in waiting:
+        metadata["turns"] = _describe_turns(state, waiting["turns"])
+        metadata["checkpoint_transcript_start"] = state.get("checkpoint_transcript_start", 0)
+        state["checkpoint_transcript_start"] = 0 if waiting["is_open"] else stored.items
+    items: list[tuple[str, SessionData]] = []
+    for checkpoint_id in waiting["ids"]:
+        data: SessionData = {
+            "session_id": state["session_id"],
+            "transcript": stored,
+            "prompts": list_prompts(then, stored),
+            "metadata": {},
+        }
+        if find_checkpoint(repo, checkpoint_id):  # nobody has deleted it
+            items.append((checkpoint_id, data))
+    if items:
+        items[-1][1]["metadata"] |= metadata
+        subject = f"Finalize transcript for Checkpoint: {items[0][0]}"
+        writing.write_sessions(repo, items, subject=subject)
+    del state["unread"][0]
+    if not state["unread"]:
+        del state["unread"]
+
+
+def _recall_state(state: State, turn_id: str) -> State:
+    """A state without the turns after one of them; with all if there is no such turn."""
+    turns = state.get("turns", {})
+    names = [*turns]
+    count = names.index(turn_id) + 1 if turn_id in names else len(names)
+    return {**state, "turns": dict(islice(turns.items(), count))}

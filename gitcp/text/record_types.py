@@ -164,6 +164,28 @@ class Scan(TypedDict):
     carry: dict[str, Any]
 
 
+class Earlier(TypedDict):
+    """What the lines of a transcript from before its session's start have used.  subagents: their
+    ids."""
+
+    usage: Usage | None
+    subagents: list[str]
+
+
+class Waiting(TypedDict):
+    """Checkpoints whose transcript was not read to its end when they were written.
+
+    ids: theirs.  turn_id: the turn then.  end: the bytes of the live transcript then.  is_open:
+    only of a commit: whether it left work, with which the next part begins at line 0.  turns:
+    likewise: those that it names."""
+
+    ids: list[str]
+    turn_id: str
+    end: int
+    is_open: NotRequired[bool]
+    turns: NotRequired[list[str]]
+
+
 class Process(TypedDict):
     """A process of a machine.  start: clock ticks since boot, '' where reading it is costly."""
 
@@ -239,6 +261,7 @@ class State(TypedDict, total=False):
     last_checkpoint_id: str  # the last committed checkpoint
     turn_checkpoint_ids: list[str]  # those of the turn, which get the rest of its transcript
     pending_finalize: dict[str, Any]  # those of an ended turn that still lack it
+    unread: list[Waiting]  # those that wait until a long transcript is read, the oldest first
     token_usage: Usage  # the tokens of the session
     tokens_at_condensation: Usage  # the same at the last commit
     tokens_before: Usage  # what the transcript counts of calls before the session, as in a fork

@@ -134,6 +134,15 @@ STATE = {
     "turns?": STATE_TURNS,
     "last_checkpoint_id?": is_short_id,
     "turn_checkpoint_ids?": [is_short_id],
+    "unread?": [
+        {
+            "ids": [is_short_id],
+            "turn_id": str,
+            "end": is_count,
+            "is_open?": bool,
+            "turns?": [str],
+        }
+    ],
     "pending_finalize?": {"ids": [is_short_id], "size?": int, "live?": [int]},
     "shadow_ref?": is_ref,
     **dict.fromkeys(("head_log?", "shadow_branch_suffix?"), is_count),
@@ -211,6 +220,8 @@ TRANSCRIPT = {
     **dict.fromkeys(("lines?", "parts?"), is_count),
     "chunks?": [is_chunk],
     "blocks?": _COUNTS,
+    "unread?": bool,
+    "earlier?": {"usage?": _USAGE, "subagents": [str]},
     "live?": {None: is_count},
     "scan?": _SCAN,
     "document?": list,

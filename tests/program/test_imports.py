@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -43,6 +44,15 @@ ASKS = {
     "Stop": (2, 70),
     "prepare-commit-msg": (1, 26),
     "post-commit": (1, 72),
+}
+# How often a hook opens a private file, a ref or a lock that it has opened before, there or not.
+AGAIN = {
+    "UserPromptSubmit": 13,
+    "PreToolUse": 1,
+    "PostToolUse": 5,
+    "Stop": 19,
+    "prepare-commit-msg": 2,
+    "post-commit": 23,
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {
@@ -159,6 +169,17 @@ def test_a_hook_opens_no_more_files_than_it_did(seen: dict[str, Hook], hook: str
     # Which of several packs has an object is tried in the order of their names, which are random.
     opened = [path for path in seen[hook].opened if path not in packs[1:]]
     assert len(opened) <= ASKS[hook][1], "\n".join([str(len(opened)), *opened])
+
+
+@pytest.mark.parametrize("hook", AGAIN)
+def test_a_hook_opens_nothing_more_again_than_it_did(seen: dict[str, Hook], hook: str) -> None:
+    counts = Counter(
+        path.partition("/.git/")[2]
+        for path in seen[hook].opened
+        if "/.git/" in path and "/.git/objects" not in path and not path.endswith("_EDITMSG")
+    )
+    again = {path: count - 1 for path, count in counts.items() if count > 1}
+    assert sum(again.values()) <= AGAIN[hook], again
 
 
 @pytest.mark.parametrize("hook", LOOKS)

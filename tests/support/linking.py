@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gitcp.checkpoints.transcripts import hash_chunks
 from tests.support import gits
 from tests.support.harness import V1, Agent, World
 
@@ -156,7 +157,16 @@ def true_store(files: Mapping[str, bytes]) -> None:
                 part.removesuffix(b"\n") for name, part in sorted(files.items()) if at in name
             )
             digest = hashlib.sha256(files[at]).hexdigest(), hashlib.sha256(joined).hexdigest()
+            if data.startswith(b"chunks:"):
+                chunks = [part for name, part in sorted(files.items()) if at in name]
+                assert data.decode() == hash_chunks(list(map(hash_blob, chunks))), path
+                continue
             assert data.decode().removeprefix("sha256:") in digest, path
+
+
+def hash_blob(data: bytes) -> str:
+    """git's name of a blob, with SHA-1."""
+    return hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 def settled(world: World, agent: Agent) -> None:

@@ -234,10 +234,15 @@ def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stre
     tail, at = room // 4, start
     for new, at in read_lines(read, start, start + room - tail):
         yield new, at
-    begin = _find_next_line(read, max(at, end - tail), end)
+    begin = find_next_line(read, max(at, end - tail), end)
     if begin is not None:
-        yield _format_line({"type": "gitcp-left-out", "bytes": begin - at}), begin
+        yield format_left_out(begin - at), begin
         yield from read_lines(read, begin, end)
+
+
+def format_left_out(count: int) -> bytes:
+    """The line that stands for so many bytes of lines that are left out."""
+    return _format_line({"type": "gitcp-left-out", "bytes": count})
 
 
 def read_bounded(read: Read, start: int, end: int) -> bytes:
@@ -257,7 +262,7 @@ def read_lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
             yield data[:cut], start + cut
             start += cut
             continue
-        stop = _find_next_line(read, start + len(data), end)
+        stop = find_next_line(read, start + len(data), end)
         if stop is None:
             return
         yield read_line(read, start, stop - 1, b"\n"), stop
@@ -276,7 +281,7 @@ def read_line(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
     return _format_line(stand_in).removesuffix(b"\n") + newline
 
 
-def _find_next_line(read: Read, start: int, end: int) -> int | None:
+def find_next_line(read: Read, start: int, end: int) -> int | None:
     """The offset after the first newline from start on; None if there is none before end."""
     while start < end:
         data = read(start, min(end, start + STRETCH))

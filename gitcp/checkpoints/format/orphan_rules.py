@@ -58,7 +58,7 @@ def is_settled(state: Mapping[str, Any]) -> bool:
     """
     if state.get("unreadable") or state.get("phase") not in ("idle", "ended"):
         return False
-    if state.get("turn_checkpoint_ids"):
+    if state.get("turn_checkpoint_ids") or state.get("unread"):
         return False
     return not any(stream["files"] for stream in state["streams"])
 

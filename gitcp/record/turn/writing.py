@@ -96,7 +96,7 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
     tip = find_current(repo, state, head)
     tip_lookup = _look_up_tip(repo.objects, tip["tree"]) if tip else None
     entries = scan.resolve_changes(repo.objects, look.scan, write=True, find_held=tip_lookup)
-    stored = transcripts.store_session(repo, state)
+    stored = transcripts.store_session(repo, state, most=transcripts.AT_ONCE)
     work = collect_work(look.take(head, entries, state), state["session_id"])
     recorded = {path for stream in state["streams"] for path in stream["files"]}
     start = base or {"dirty": {}, "head": head}

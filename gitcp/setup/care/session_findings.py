@@ -12,7 +12,7 @@ from gitcp.errors import Error, InputError
 from gitcp.git import format_now, refs
 from gitcp.git.files import exclusive
 from gitcp.lines import carried
-from gitcp.link import condense, relink, unhooked
+from gitcp.link import condense, relink, unhooked, unread
 from gitcp.record import journal, session
 from gitcp.record.journal import edits
 from gitcp.record.match import sources
@@ -239,6 +239,7 @@ def end_session(case: Case, item: Finding) -> str:
     """End a session whose agent is gone."""
     with case.ctx as ctx:
         store_relink.end_session(ctx, item["subject"])
+        unread.read_on(ctx, item["subject"], whole=True)
     return "ended; its work stays on its stream"
 
 
@@ -264,6 +265,7 @@ def complete_transcripts(case: Case, item: Finding) -> str:
         state = _read_state(ctx, item["subject"])
         condense.finalize(ctx.repo, state)
         ctx.keep(state)
+        unread.read_on(ctx, item["subject"], whole=True)
     return "completed as far as its transcript goes"
 
 
@@ -273,6 +275,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
     The work stays on its stream: the commit that takes it gets another checkpoint, which does not
     count the tokens of this one again.
     """
+    unread.read_on(ctx, session_id, whole=True)
     state = _read_state(ctx, session_id)
     stored = transcripts.store_session(ctx.repo, state, complete=True)
     checkpoint_id = make_id()
