@@ -113,3 +113,17 @@ def test_a_broken_branch_does_not_hide_the_sessions(
     done = run("status")
     assert done.returncode == 0 and "write more" in done.stdout
     assert "bad object" in done.stderr and "'gitcp doctor' says more" in done.stderr
+
+
+def test_what_a_stash_took_before_a_look_has_its_sessions_though_others_wrote_since(
+    world: World, a: Agent
+) -> None:
+    b = world.agent("session-b")
+    a.turn("one", {"README.md": "a line that session a wrote\n"})
+    world.write("README.md", "a line that session a wrote\nand one of the person\n")
+    world.git("stash", "-q")
+    b.turn("two", {"README.md": "a line that session b wrote\n"})
+    world.git("checkout", "-q", "README.md")
+    b.prompt("three")
+    (status, *_) = records(world, "status")
+    assert [entry["sessions"] for entry in status["stashes"]] == [[a.sid]]

@@ -107,6 +107,11 @@ KEYS: dict[str, tuple[shapes.Shape, str, str]] = {
     "made": (is_count, "alone", "when the path changed, if a look saw it only later"),
     "follows": (is_path, "", "the former path of a renamed file"),
     "step": (str, "", "the step of the undo log that made the edit"),
+    "joined": (
+        [is_object_name],
+        "objects alone",
+        "the blobs of which it brought lines into the content that stood there",
+    ),
     "kept": (bool, "", "false if the content is not stored, as that of an ignored file"),
     "trees": ([is_object_name], "kind staying based objects", "many edits, before and after"),
     "large": (is_path, "kind lasting staying", "a new file over a limit, which was not read"),

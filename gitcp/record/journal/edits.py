@@ -105,6 +105,17 @@ class Stretch:
         version = credit.parse_entry(line["after"])
         return version == self.content or self._has_written(version)
 
+    def join(self, line: JournalLine) -> None:
+        """Note that a step has merged former contents into the present one: what stands there has
+        both the work that was live and that of these contents."""
+        former = [self.written, self.content, *[credit.parse_entry(e["after"]) for e in self.edits]]
+        if self.live or any(version and version[1] in line["joined"] for version in former):
+            self.live = True
+            self.left = False
+            self.undone = False
+            self.content = credit.parse_entry(line["after"])
+            self._note_seen(line)
+
     def note_return(self, line: JournalLine) -> None:
         """Note that a line restored a content that the stretch has had."""
         version = credit.parse_entry(line["after"])
@@ -234,8 +245,9 @@ class Work:
 
         An edit by the session continues the current stretch if a commit left out both or neither,
         else it begins one; it also begins one if the file was moved away.  A restored content
-        continues the last stretch that has had it, and puts away the others.  An edit by another
-        author changes the content of a live stretch, or puts away a deletion.
+        continues the last stretch that has had it, and puts away the others; a merge continues
+        those that it brings in, too.  An edit by another author changes the content of a live
+        stretch, or puts away a deletion.
         """
         if path not in self._stretches:
             self._stretches[path] = self._find_stretches(path)
@@ -259,6 +271,9 @@ class Work:
                     stretches.append(current)
                 current.add(line)
                 current.live, current.left = not is_left, bool(line.get("left"))
+            elif "joined" in line and not is_left:
+                for stretch in stretches:
+                    stretch.join(line)
             elif line["how"] == "restored" and not is_left:
                 if current and self._is_undoing(line) and not current.has_had(line):
                     current.undone = True

@@ -9,27 +9,34 @@ from gitcp.text.ids import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from gitcp.record.journal import Journal
     from gitcp.text.record_types import JournalLine, Version
 
     Changed = dict[str, tuple[Version, Version]]
 
-_SHAPE = {"id": str, "actions": [dict], "merged": list}
+_SHAPE = {"id": str, "actions": [dict], "merged": {None: [str]}}
 
 
-def build_edits(step_id: str, changed: Changed, at: int) -> list[JournalLine]:
-    """The lines for the changes of a step."""
-    return [
-        {**credit.build_edit(path, *pair, UNKNOWN, RESTORED, at), "step": step_id}
-        for path, pair in changed.items()
-    ]
+def build_edits(
+    step_id: str, changed: Changed, merged: Mapping[str, Sequence[str]], at: int
+) -> list[JournalLine]:
+    """The lines for the changes of a step.  merged: path -> the blobs of which it brought lines
+    into the content that stood there."""
+    lines: list[JournalLine] = []
+    for path, pair in changed.items():
+        line = credit.build_edit(path, *pair, UNKNOWN, RESTORED, at)
+        line["step"] = step_id
+        if merged.get(path):
+            line["joined"] = [*merged[path]]
+        lines.append(line)
+    return lines
 
 
 def record_made(journal: Journal, changed: Changed, at: int) -> Changed:
     """Record the changes that the step under way, or its withdrawal, has made, as far as its intent
-    says; return the others.
-
-    Merged paths are among the others: their content is new, and a look records it."""
+    says; return the others."""
     intent = files.load_cache(journal.repo.join_own(*INTENT), _SHAPE)
     if not intent:
         return changed
@@ -37,7 +44,7 @@ def record_made(journal: Journal, changed: Changed, at: int) -> Changed:
     for action in intent["actions"]:
         path, was, now = action["path"], parse_entry(action["was"]), parse_entry(action["now"])
         pair = changed.get(path)
-        if pair and pair in ((was, now), (now, was)) and path not in intent["merged"]:
+        if pair and pair in ((was, now), (now, was)):
             made[path] = pair
-    journal.append_edits(build_edits(intent["id"], made, at))
+    journal.append_edits(build_edits(intent["id"], made, intent["merged"], at))
     return {path: pair for path, pair in changed.items() if path not in made}

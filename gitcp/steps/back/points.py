@@ -66,14 +66,14 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import JournalLine, Record, Tip, Version, Writer
 
     class Wish(TypedDict):
-        """Actions wanted in the worktree, conflicts of contents, notes.  merged: the paths whose
-        content is merged from several versions.  raw: bytes and permissions that git does not
-        keep."""
+        """Actions wanted in the worktree, conflicts of contents, notes.  merged: path -> the blobs
+        of which a merge brings lines into the present content.  raw: bytes and permissions that git
+        does not keep."""
 
         actions: list[Action]
         conflicts: list[Conflict]
         notes: list[str]
-        merged: list[str]
+        merged: dict[str, list[str]]
         raw: Known
         effects: list[Effect]  # on files that git ignores
 
@@ -289,7 +289,7 @@ _EMPTY: Wish = {
     "actions": [],
     "conflicts": [],
     "notes": [],
-    "merged": [],
+    "merged": {},
     "raw": {},
     "effects": [],
 }
@@ -440,14 +440,15 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
         merge = partial(merge_blobs, present.repo)
         changes: list[tuple[str, Version, Version, str]] = []
         unchanged: list[Action] = []
-        merged: list[str] = []
+        merged: dict[str, list[str]] = {}
         conflicts: list[Conflict] = []
         for path, pairs in edits.items():
             current = present.get_file(path)
             target, clean = back.take_back(current, back.join_edits(pairs), merge)
             if clean or (conflict == MARKERS and target != current):
                 both = current is not None and pairs[-1][1] != current
-                merged += [path] if both else []
+                if both:
+                    merged[path] = [before[1] for before, _ in pairs if before]
                 reason = f"{why}, with what was changed since" if both else why
                 changes += [(path, current, target, reason)] if target != current else []
             elif conflict == KEEP:
@@ -518,7 +519,7 @@ class Prepared(NamedTuple):
     """A plan and the scan of the worktree that it was made for."""
 
     present: Present
-    merged: list[str]  # the paths whose contents were merged
+    merged: dict[str, list[str]]  # path -> the blobs whose lines a merge brings back
     raw: Known
     plan: Plan
     todo: list[Action]

@@ -663,26 +663,27 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
 
 
 def follow_step(
-    repo: Repo, step_id: str, actions: Sequence[Action], merged: Collection[str]
+    repo: Repo, step_id: str, actions: Sequence[Action], merged: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """Bring the journal, the turns under way and the streams up to date after a step; return
-    sentences about the sessions at work."""
+    sentences about the sessions at work.  merged: as Wish has it."""
     note_step(repo, step_id, actions, merged)
     return _follow_files(repo, [action["path"] for action in actions])
 
 
-def note_step(repo: Repo, step_id: str, actions: Iterable[Action], merged: Collection[str]) -> None:
-    """Record the edits of a step that the journal lacks, as nobody's work.
-
-    Merged paths are left out: their content is new, and the next look records it."""
+def note_step(
+    repo: Repo, step_id: str, actions: Iterable[Action], merged: Mapping[str, Sequence[str]]
+) -> None:
+    """Record the edits of a step that the journal lacks, as nobody's work.  merged: as Wish has
+    it."""
     with Journal(repo) as journal:
         time, known = read_clock(repo), read_last_seen(repo, journal.lines)
         changed = {
             a["path"]: (a["was"], a["now"])
             for a in actions
-            if a["path"] not in merged and known.get_entry(a["path"]) != a["now"]
+            if known.get_entry(a["path"]) != a["now"]
         }
-        journal.append_edits(step_edits.build_edits(step_id, changed, time))
+        journal.append_edits(step_edits.build_edits(step_id, changed, merged, time))
 
 
 def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:

@@ -136,7 +136,7 @@ def _do_step(
         if logged:
             undo.withdraw_step(repo, written)
         with suppress(Error, OSError):  # a hook may have seen half of it
-            restore.note_step(repo, record["id"], _reverse(prepared.todo), prepared.merged)
+            restore.note_step(repo, record["id"], _reverse(prepared.todo), {})
         _remove_intent(repo)
         if isinstance(e, OSError):
             where = f": '{decode_name(os.fsencode(e.filename))}'" if e.filename else ""
@@ -196,7 +196,7 @@ def _finish_intent(repo: Repo, intent: Intent) -> list[str]:
     _apply_rest(repo, staging, todo, intent)
     effects.put_effects(repo, intent["effects"])
     done = [a for a in _list_actions(intent) if a["path"] not in changed_since]
-    notes = restore.follow_step(repo, intent.get("id", ""), done, intent.get("merged", ()))
+    notes = restore.follow_step(repo, intent.get("id", ""), done, intent.get("merged", {}))
     staging.remove_all()
     _remove_intent(repo)
     count = count_noun(len(todo), "file")

@@ -23,6 +23,7 @@ from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.snapshot import scan
 from gitcp.steps.commits import parts, stage
 from gitcp.text.ids import REGULAR, UNKNOWN, build_change
+from gitcp.text.line_replay import split_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -227,9 +228,10 @@ class _Divider:
 
     def _find_ends(self, changes: Mapping[str, Change]) -> dict[str, int]:
         """path -> the number of the last line that led to the content which it gets, or, if no look
-        saw that, of the last one before the content from which it begins came back."""
+        saw that, of the one before the content from which it begins came back in the place of the
+        most alike."""
         ends: dict[str, int] = {}
-        returns: dict[str, int] = {}
+        returns: dict[str, list[int]] = {}
         for n, line in enumerate(self._lines):
             change = changes.get(line.get("path", ""))
             if change is None or change[1] is None:
@@ -238,8 +240,24 @@ class _Divider:
             if after == change[1]:
                 ends[line["path"]] = n
             elif after == change[0] and line["how"] == credit.RESTORED:
-                returns[line["path"]] = n - 1
-        return returns | ends
+                returns.setdefault(line["path"], []).append(n)
+        for path, numbers in returns.items():
+            if path not in ends:
+                ends[path] = self._choose_return(numbers, changes[path][1]) - 1
+        return ends
+
+    def _choose_return(self, numbers: Sequence[int], content: Version) -> int:
+        """The last of some lines that took a content away which has the most lines of this one."""
+        wanted = set(self._read_lines(content))
+
+        def count_common(n: int) -> int:
+            before = parse_entry(self._lines[n]["before"])
+            return len(wanted.intersection(self._read_lines(before)))
+
+        return max(reversed(numbers), key=count_common)
+
+    def _read_lines(self, entry: Version) -> list[bytes]:
+        return split_lines(stage.read_text(self._repo.objects, entry) or b"")
 
     def _read_until(self, end: int) -> Edits:
         """The edits up to a line of the journal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -255,6 +256,30 @@ def test_what_the_person_edits_between_rewind_and_undo_is_merged(world: World, a
     assert world.read("f.txt") == "".join(["first\n", *text[1:-1], "last\n"])
     done(world, "redo")
     assert world.read("f.txt") == "".join([*text[:-1], "last\n"])
+
+
+def test_what_a_merge_brings_back_is_still_the_work_of_those_who_wrote_it(
+    world: World, a: Agent
+) -> None:
+    b = world.agent("session-b")
+    text = [f"line number {n} of the file\n" for n in range(10)]
+    world.write("f.txt", "".join(text))
+    world.commit("f.txt")
+    a.turn("one", {"f.txt": "".join(["the first line is by a\n", *text])})
+    done(world, "rewind", "--to", points(world)[-1]["id"])
+    assert world.read("f.txt") == "".join(text)
+    b.turn("two", {"f.txt": "".join([*text, "the last line is by b\n"])})
+    done(world, "undo")
+    shown = [json.loads(line) for line in done(world, "blame", "--json", "f.txt").splitlines()]
+    both = {1: a.sid, 12: b.sid}
+    assert {row["line"]: row["session_id"] for row in shown if row["session_id"]} == both
+    told = [json.loads(line) for line in done(world, "status", "--json").splitlines()[1:]]
+    assert {row["session_id"]: row.get("files_touched") for row in told} == {
+        a.sid: ["f.txt"],
+        b.sid: ["f.txt"],
+    }
+    (checkpoint,) = world.commit("f.txt")
+    assert world.committed(checkpoint).keys() == {a.sid, b.sid}
 
 
 def test_a_conflict_is_listed_nothing_is_done_and_markers_come_on_request(
