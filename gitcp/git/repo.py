@@ -59,6 +59,15 @@ class Repo(Location):
         self._answers = None
         self.config = Config(self._read_config)
 
+    def open_worktree(self, top: str, git_dir: str) -> Repo:
+        """Another worktree of the repository.  It has the same configuration, unless git is told to
+        have others in worktrees."""
+        other = Repo(top, git_dir, self.common, self.algo, self.git)
+        names = self.config.list_keys("includeif.", ".path")
+        if not names and "extensions.worktreeconfig" not in self.config.read_values():
+            other.config = self.config
+        return other
+
     def _read_config(self) -> Values:
         values = self._answers.read_config() if self._answers else ask_config(self.git)
         METHOD["core.fsyncmethod"] = values.get("core.fsyncmethod", [""])[-1]

@@ -54,15 +54,20 @@ if TYPE_CHECKING:
 
 
 def read_dates(
-    repo: Repo, entries: Iterable[BlameEntry], mode: str
+    repo: Repo, entries: Sequence[BlameEntry], mode: str
 ) -> tuple[dict[str, Label], int]:
     """(name of choose_date() -> its label, the columns of a date), of complete entries.
     mode: a format of git's --date.
 
-    Runs `git log` once.  git formats a date only as that of a commit, so the date of an uncommitted
-    line is that of a commit in a scratch directory; so is 1970, whose date gives the columns of a
-    template.
+    Runs `git log` once, but for git's usual form.  git formats a date only as that of a commit, so
+    the date of an uncommitted line is that of a commit in a scratch directory; so is 1970, whose
+    date gives the columns of a template.
     """
+    if mode == _USUAL:
+        try:
+            return _format_usual(entries)
+        except (ValueError, OverflowError, OSError):
+            pass  # a commit has a time that only git takes for one
     stored: dict[str, None] = {}
     times: dict[str, bytes] = {}
     for entry in entries:
@@ -80,6 +85,24 @@ def read_dates(
     if width is None:
         width = blame_format.count_columns(labels.pop("")[1])
     return labels, width
+
+
+_USUAL = "iso"
+_USUAL_WIDTH = len("2005-04-07 22:13:13 +0200")
+
+
+def _format_usual(entries: Iterable[BlameEntry]) -> tuple[dict[str, Label], int]:
+    """read_dates() in git's usual form."""
+    labels: dict[str, Label] = {}
+    for entry in entries:
+        seconds, _, zone = format_raw_time(entry).partition(b" ")
+        minutes = int(zone[-2:]) + 60 * int(zone[-4:-2])
+        if zone.startswith(b"-"):
+            minutes = -minutes
+        moment = time.gmtime(int(seconds) + 60 * minutes)
+        date = time.strftime("%Y-%m-%d %H:%M:%S ", moment).encode() + zone
+        labels[choose_date(entry)] = abbreviate(entry["oid"]).encode(), date
+    return labels, _USUAL_WIDTH
 
 
 def choose_date(entry: BlameEntry) -> str:

@@ -22,7 +22,7 @@ from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git.objects import Changes
@@ -86,13 +86,18 @@ class _Dated(line_replay.Replay):
 
 
 def find_authors(
-    repo: Repo, path: str, content: Version, committed: Committed
+    repo: Repo,
+    path: str,
+    content: Version,
+    committed: Committed,
+    lines: Collection[int] | None = None,
 ) -> tuple[dict[int, Author], dict[int, int]]:
     """(line -> its author as a commit made now would have it, line -> when it was written, in ns),
     of the lines of path, from 1 on.  A line whose time is unknown has 0 or is missing.
 
     content: of read_content().  In a file without lines (has_no_lines()) all have the only
-    author of its edits.  committed: as for edit_lines.Edits."""
+    author of its edits.  committed: as for edit_lines.Edits.  lines: those that are asked, None for
+    all: the history is read only for one that was committed before."""
     base = repo.objects.read(f"HEAD:{path}")
     edits = edit_lines.Edits(repo.objects, _look_at_path(repo, path), committed)
     parent = edits.get_content("100644", base[0] if base else None)
@@ -111,6 +116,8 @@ def find_authors(
     authors = {}
     times = {}
     for line, number in enumerate(replayed.find_numbers(content, PERSON), 1):
+        if lines is not None and line not in lines:
+            continue
         authors[line] = _build_author(repo, replayed.get_author(number))
         times[line] = replayed.times.get(replayed.get_root(number), 0)
     return authors, times

@@ -35,6 +35,8 @@ _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces
 
 def find_folder(repo: Repo) -> str:
     """The directory where git looks for hooks, absolute (core.hooksPath, worktrees)."""
+    if not (repo.config.get_all("core.hookspath") or repo.uses_git_alone):
+        return os.path.join(repo.common, "hooks")
     where = repo.git.read_line("rev-parse", "--path-format=absolute", "--git-path", "hooks")
     return os.path.normpath(decode_name(where))
 

@@ -14,7 +14,7 @@ from gitcp import git
 from gitcp.checkpoints import listing, redactor
 from gitcp.checkpoints.share import summaries
 from gitcp.errors import Error
-from gitcp.git import decode_name, refs
+from gitcp.git import decode_name, refs, worktrees
 from gitcp.git.files import exclusive
 from gitcp.git.objects import Lookup, Objects, edit_tree, find_file, pack_care
 from gitcp.git.records import encode_lines
@@ -183,10 +183,9 @@ def _open_places(repo: Repo, opened: ExitStack) -> Iterator[_Place]:
 
 
 def _list_other_worktrees(repo: Repo) -> list[str]:
-    facts = map(decode_name, repo.git.read_records("worktree", "list", "--porcelain", "-z"))
-    tops = (fact.removeprefix("worktree ") for fact in facts if fact.startswith("worktree "))
+    tops = [top for top in worktrees.list_roots(repo) if os.path.isdir(top)]
     here = os.path.realpath(repo.top) if repo.top else ""
-    return [top for top in tops if os.path.isdir(top) and os.path.realpath(top) != here]
+    return [top for top in tops if os.path.realpath(top) != here]
 
 
 def _list_recorded(

@@ -27,6 +27,7 @@ from gitcp.errors import (
 )
 from gitcp.git import Git, end_lasting, shell
 from gitcp.git import records as record
+from gitcp.git.gitdir import packs
 from gitcp.git.objects import abandon_unflushed
 from gitcp.git.repo import Repo
 from gitcp.text import console, spans, term
@@ -400,12 +401,20 @@ def _show_alone(items: Iterable[Shown], hide: Callable[[], None]) -> Iterator[Sh
         yield item
 
 
+_FEWEST = 7  # digits of a commit that git shows
+
+
 def _count_digits() -> int:
     """The digits of a commit that git shows here (core.abbrev)."""
     try:
-        return len(Repo.find_here().git.read_line("rev-parse", "--short", "HEAD"))
+        repo = Repo.find_here()
+        count = None if repo.config.get_all("core.abbrev") else packs.count_objects(repo)
+        if count is None:
+            return len(repo.git.read_line("rev-parse", "--short", "HEAD"))
+        # As git does: so many that few of the objects share them.
+        return max(_FEWEST, (count.bit_length() + 1) // 2)
     except Error:
-        return 7  # no repository, or no commit yet
+        return _FEWEST  # no repository, or no commit yet
 
 
 def read_width() -> int:

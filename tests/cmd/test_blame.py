@@ -314,4 +314,4 @@ def test_the_number_of_gits_does_not_grow_however_long_the_history(
             for argv in asked:  # what git says of a repository is kept
                 processes(tmp_path / "trace", *argv)
             counts.append([processes(tmp_path / "trace", *argv) for argv in asked])
-    assert all(more <= few for few, more in zip(*counts, strict=True)) and min(counts[0]) > 1
+    assert all(more <= few for few, more in zip(*counts, strict=True)) and min(counts[0]) >= 1

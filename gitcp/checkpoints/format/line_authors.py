@@ -376,7 +376,7 @@ def prefer_sessions(
     better = {
         line: author
         for line, author in recorded.items()
-        if author["who"] == "session" and authors[line]["who"] != "session"
+        if author["who"] == "session" and line in authors and authors[line]["who"] != "session"
     }
     return {**authors, **better}
 

@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     # git works while modules are imported.
     finish = history.start_groups(git, options)
     term.show_line("finding who wrote the lines")
-    repo = repo or Repo.find()
+    repo = repo or Repo.find_here()
     log.look_at_head(repo)
     with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options["given"])

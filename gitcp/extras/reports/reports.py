@@ -164,11 +164,19 @@ def list_repositories(directories: Sequence[str]) -> list[Repo]:
     directories those of `gitcp.workspace`, else the current repository.  Raises Error for a path
     that is not a directory, and without a current repository.
     """
-    places = list(directories) or ask_config(Git()).get("gitcp.workspace")
+    places = list(directories) or _read_workspace()
     if not places:
         return [Repo.find_here()]
     enabled = [repo for repo in find_below(places) if os.path.isdir(repo.join_shared())]
     return sorted(enabled, key=lambda repo: repo.top or repo.common)
+
+
+def _read_workspace() -> list[str]:
+    """The directories of `gitcp.workspace`, also outside of a repository."""
+    try:
+        return Repo.find_here().config.get_all("gitcp.workspace")
+    except Error:
+        return ask_config(Git()).get("gitcp.workspace", [])
 
 
 def find_below(directories: Sequence[str]) -> list[Repo]:

@@ -10,7 +10,8 @@ what       functions                                             by git alone
 place      Answers, find_top, is_tracked                         rev-parse, ls-files
 config     Answers.read_config, ask_config                       config --list
 refs       find_ref, find_head, read_head, list_stored,          rev-parse, symbolic-ref,
-           may_be_below, may_end                                 for-each-ref
+           may_be_below, may_end, find_pseudo_ref,               for-each-ref
+           stamp_branches
 reflogs    read_log, measure_log                                 log -g
 index      equals_tree, drop_listed; `index_file`                diff-index, ls-files --debug,
                                                                  update-index --index-info
@@ -319,7 +320,8 @@ def read_config(running: Running) -> tuple[Values, set[str | None]]:
 
 
 # Refs, read from files; from packed-refs, if it is long, only the part that is needed.
-_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # by all worktrees
+# Those of all worktrees.
+_SHARED = ("refs/heads/", "refs/remotes/", "refs/gitcp/", "refs/notes/", "refs/entire/")
 _ODD = bytes(range(33)) + b"~^:?*[\\\x7f"  # not allowed in the name of a ref
 _FEW = 30  # refs; to read so many files takes less time than to start git
 _LONG = 1 << 16  # bytes of packed-refs of which only a part is read
@@ -353,6 +355,23 @@ def find_head(repo: Location) -> str:
     if is_oid(repo, content):
         return content.decode()
     raise Unsure
+
+
+PSEUDO_REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+
+
+def find_pseudo_ref(repo: Location, name: str) -> str | None:
+    """The oid of one of PSEUDO_REFS in this worktree, None if there is none; raises Unsure if its
+    file does not have it."""
+    if not has_files(repo):
+        raise Unsure
+    path = os.path.join(repo.git_dir, name)
+    content = files.peek(path).partition(b"\n")[0]
+    if is_oid(repo, content):
+        return content.decode()
+    if os.path.lexists(path):
+        raise Unsure
+    return None
 
 
 def read_head(repo: Location) -> bytes:
@@ -464,6 +483,9 @@ def list_stored(repo: Location, folders: Sequence[str]) -> dict[str, str] | None
     if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
         return None
     oids = _list_packed(packed, names) | loose
+    for name, content in oids.items():
+        if content.startswith(b"ref: refs/"):  # as a remote's HEAD
+            oids[name] = _read_stored(repo, content[5:])
     if not all(_is_plain_ref(repo, name, oid) for name, oid in oids.items()):
         return None
     return {decode_name(name): oids[name].decode() for name in sorted(oids)}
@@ -507,6 +529,27 @@ def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] |
         if len(paths) + len(left) > _FEW:
             return None
     return {path: _read_file(os.path.join(common, path)) for path in paths}
+
+
+_BRANCHES = "refs/heads", "refs/remotes", "logs"
+_MOST = 2000  # files of refs and reflogs that are looked at
+
+
+def stamp_branches(repo: Location) -> list[list[object]]:
+    """What changes when a branch, here or of a remote, or a reflog does: the path, size and time of
+    each file that has one.  [] if git has to be asked, or answers sooner."""
+    if not has_files(repo):
+        return []
+    tops = [os.path.join(repo.common, name) for name in _BRANCHES]
+    worktrees = os.path.join(repo.common, "worktrees")
+    tops += [os.path.join(worktrees, name, "logs") for name in files.list_names(worktrees)]
+    paths = [os.path.join(repo.common, "packed-refs")]
+    for top in tops:
+        for folder, _, names in os.walk(top):
+            paths += [os.path.join(folder, name) for name in names]
+            if len(paths) > _MOST:
+                return []
+    return [[path, *files.read_stamp(path)] for path in sorted(paths)]
 
 
 # Reflogs, read from their end.

@@ -505,6 +505,21 @@ def _is_ours(path: str) -> bool:
         return False
 
 
+def count_objects(repo: Location) -> int | None:
+    """The number of objects in all packs, as git counts them for the length of short names; None if
+    git has to be asked."""
+    folder = locate_folder(repo)
+    names = files.list_names(folder)
+    if repo.uses_git_alone or "multi-pack-index" in names or _has_alternates(repo):
+        return None
+    count = 0
+    for name in names:
+        if name.endswith(".idx"):
+            head = files.peek(os.path.join(folder, name), most=pack_format.HEAD)
+            count += pack_format.count_objects(head)
+    return count
+
+
 # The indexes of gitcp's packs; those of small packs are together in one file.
 #
 # <common>/gitcp/indexes has them one after the other, each after a line with the pack's name, the

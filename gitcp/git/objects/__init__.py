@@ -32,6 +32,7 @@ _FEW = 100  # objects that are read without git in less time than git takes to s
 _SMALL = 1 << 12  # bytes of an object that is written again in less time than it is searched for
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
 _TREE = "^{tree}"
+_SUBMODULE = "160000"
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
 
 
@@ -76,7 +77,7 @@ class Objects:
         if self._ahead is None:
             from gitcp.git.objects.cat_file import Ahead
 
-            self._ahead = Ahead(self.repo)
+            self._ahead = Ahead(self.repo, self.read_direct, self.find_direct)
         return self._ahead
 
     @property
@@ -131,9 +132,9 @@ class Objects:
         return self._keep_near(obj)
 
     def read_direct(self, spec: str) -> Object | None:
-        """The object that a full oid, a full ref or HEAD names, or its `^{tree}`, read without git
-        from memory, loose files and packs; None if there is no such ref.  Raises Unsure if git has
-        to read it."""
+        """The object that a full oid, a full ref or HEAD names, or a parent of it as in `HEAD^2`,
+        its `^{tree}`, or a path in it as in `HEAD:a.c`, read without git from memory, loose files and packs; None if there is no such
+        ref or parent.  Raises Unsure if git has to read it."""
         if self.repo.uses_git_alone:
             raise Unsure
         name = spec.removesuffix(_TREE)
@@ -150,14 +151,54 @@ class Objects:
             raise Unsure
         return self._read_stored(tree)
 
+    def find_direct(self, name: str) -> str | None:
+        """The oid of `<commit>:<path>`, found without git; None if there is no such file.  Raises
+        Unsure for other names, and if git has to find it."""
+        commit, _, path = name.partition(":")
+        tree = self.read_direct(commit + _TREE) if path else None
+        if tree is None:
+            raise Unsure
+        entry: Entry = (TREE, tree[0])
+        for part in path.split("/"):
+            if entry[0] != TREE:
+                return None
+            oid, kind, data = self._read_stored(entry[1])
+            if kind != "tree":
+                raise Unsure
+            found = _parse_tree(oid, data).get(part)
+            if found is None:
+                return None
+            entry = found
+        if entry[0] == _SUBMODULE:
+            raise Unsure
+        return entry[1]
+
     def _resolve(self, name: str) -> str | None:
         if name == "HEAD":
             return gitdir.find_head(self.repo)
+        if name in gitdir.PSEUDO_REFS:
+            return gitdir.find_pseudo_ref(self.repo, name)
+        if ":" in name:
+            return self.find_direct(name)
+        commit, _, number = name.rpartition("^")
+        if commit and number.isdecimal():
+            return self._find_parent(commit, int(number))
         if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
             return gitdir.find_ref(self.repo, name)
         if gitdir.is_oid(self.repo, encode_name(name)):
             return name
         raise Unsure
+
+    def _find_parent(self, name: str, number: int) -> str | None:
+        """A parent of a commit, the first is 1; None if it has not so many."""
+        oid = self._resolve(name)
+        if oid is None or not number:
+            raise Unsure
+        obj = self._read_stored(oid)
+        if obj[1] != "commit":
+            raise Unsure
+        parents = parse_commit(oid, obj[2])["parents"]
+        return parents[number - 1] if number <= len(parents) else None
 
     def _read_stored(self, oid: str) -> Object:
         return self._near.get(oid) or (oid, *self.packs.read_small(oid))

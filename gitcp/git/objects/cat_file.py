@@ -9,6 +9,7 @@ import os
 from gitcp import git
 from gitcp.errors import GitError, Late
 from gitcp.git import ANY, encode_name, fill_pipe, is_fetch_allowed
+from gitcp.git.gitdir import Unsure
 from gitcp.git.records import encode_lines
 
 TYPE_CHECKING = False
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
     Object = tuple[str, str, bytes]  # oid, kind, data
     Head = tuple[str, str, int]  # oid, kind, bytes
     Answer = TypeVar("Answer")
+    # What is read without git: the object, or the oid, that a name stands for.  Raises Unsure.
+    ReadDirect = Callable[[str], "Object | None"]
+    FindDirect = Callable[[str], "str | None"]
 
 # With --buffer git writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
 _NAMES = 1 << 15  # bytes of names that fit into it, which git repeats if they are missing
 _WINDOW = 400  # full names that fit
+_FEW = 100  # objects that are read without git in less time than git takes to start
 _SMALL = 1 << 16  # bytes of an object
 # Without a walk below them, and without a fetch.
 _EXISTING = """rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk
@@ -201,10 +206,14 @@ class _Output(io.RawIOBase):
 
 class Ahead:
     """The Batch of a database, started when it is first needed, and what it reads in bulk: what
-    fetch() has read stays in memory until forget()."""
+    fetch() has read stays in memory until forget().  Few objects are read without git, unless it
+    runs already."""
 
-    def __init__(self, repo: Location) -> None:
+    def __init__(self, repo: Location, read: ReadDirect, find: FindDirect) -> None:
+        """read, find: those of the database that ask no git."""
         self._repo = repo
+        self._read_direct = read
+        self._find_direct = find
         self.batch: Batch | None = None
         self.got: dict[str, Object | None] = {}
         self._begun: list[str] = []  # what git reads meanwhile
@@ -224,7 +233,7 @@ class Ahead:
         """forget(), and have git read these objects meanwhile, for the next read()."""
         self.take_begun()
         self.forget()
-        self._begun = list(dict.fromkeys(oids))
+        self._begun = self._read_few(list(dict.fromkeys(oids)))
         self._answers = self._ask(self._begun[:_WINDOW])
 
     def take_begun(self) -> None:
@@ -234,20 +243,38 @@ class Ahead:
         self._fetch(begun[_WINDOW:])
 
     def _fetch(self, oids: Sequence[str]) -> None:
+        oids = self._read_few(oids)
         for start in range(0, len(oids), _WINDOW):
             part = oids[start : start + _WINDOW]
             self.got.update(zip(part, self._ask(part), strict=True))
 
+    def _read_few(self, oids: Sequence[str]) -> list[str]:
+        """Read objects without git if they are few; return those that git has to read."""
+        if self.batch or len(oids) > _FEW:
+            return [*oids]
+        left: list[str] = []
+        for oid in oids:
+            try:
+                self.got[oid] = self._read_direct(oid)
+            except Unsure:
+                left.append(oid)
+        return left
+
     def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
         if not part:
             return iter(())
-        if self._remote is None:
-            self._remote = find_remote(self._repo)
-        if self._remote and is_fetch_allowed():
-            fetch_missing(self._repo, self._remote, part)
+        remote = self._find_remote()
+        if remote and is_fetch_allowed():
+            fetch_missing(self._repo, remote, part)
             if not is_fetch_allowed():
                 self.end_batch()  # it would ask the remote for each object
         return self._open_batch().read_objects(part)
+
+    def _find_remote(self) -> str:
+        """find_remote(), asked once."""
+        if self._remote is None:
+            self._remote = find_remote(self._repo)
+        return self._remote
 
     def fetch_small(self, oids: Iterable[str]) -> None:
         """fetch() for the small ones of these objects."""
@@ -258,16 +285,31 @@ class Ahead:
 
     def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
         """name -> oid, None if it is missing."""
+        names = list(dict.fromkeys(specs))
+        oids = self._resolve_few(names)
         window: list[str] = []
-        oids: dict[str, str | None] = {}
         size = 0
-        for spec in [*dict.fromkeys(specs), ""]:
+        for spec in [*(name for name in names if name not in oids), ""]:
+            if not spec and not window:
+                break
             if not spec or size + len(encode_name(spec)) > _NAMES:
                 heads = self.get_batch().find_heads(window)
                 oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
                 window, size = [], 0
             window.append(spec)
             size += len(encode_name(spec)) + len(b"info \n missing")
+        return oids
+
+    def _resolve_few(self, names: Sequence[str]) -> dict[str, str | None]:
+        """resolve() of those names for which git is not needed, if they are few."""
+        oids: dict[str, str | None] = {}
+        if self.batch or len(names) > _FEW or self._find_remote():
+            return oids
+        for name in names:
+            try:
+                oids[name] = self._find_direct(name)
+            except Unsure:
+                continue
         return oids
 
     def forget(self) -> None:

@@ -9,7 +9,7 @@ from zlib import crc32
 from gitcp import agents
 from gitcp.checkpoints import links
 from gitcp.checkpoints.format import line_authors
-from gitcp.git import decode_name, encode_name
+from gitcp.git import decode_name, encode_name, refs
 from gitcp.git.kept import make_key
 from gitcp.git.objects import parse_ident
 from gitcp.git.objects.reading import split_windows
@@ -68,6 +68,7 @@ class Evidence:
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
         self._before: dict[str, bool] = {}  # commit -> the result of is_before()
         self._places: dict[CommitPath, Place] = {}
+        self._open_lines: dict[str, set[int]] = {}  # path -> its uncommitted lines that are asked
         self._cut: set[CommitPath] = set()  # places of which it is not known what the commit added
 
     def get_commit(self, oid: str) -> Commit:
@@ -89,6 +90,9 @@ class Evidence:
         contents: whether it will get the contents of the lines."""
         self._cut |= absent.list_cut_places(self._repo, entries)
         places = history.group_by_place(entries)
+        for (commit, path), lines in places.items():
+            if not commit.strip("0"):
+                self._ask_open_lines(self.get_place(commit, path), lines)
         incomplete = self._prefetch(places, contents)
         stored = {p: n for p, n in places.items() if p[0].strip("0") and not self._is_large(p, n)}
         unstated = self._list_unstated(stored)
@@ -102,6 +106,13 @@ class Evidence:
             new = self._map_new_lines(changes)
             self._trace_lines({p: new[p] for p in self._list_unstated(unstated) if p in new})
         self.readers.memo.save()
+
+    def _ask_open_lines(self, place: Place, lines: Iterable[int]) -> None:
+        """Note uncommitted lines of a path whose authors will be asked."""
+        asked = self._open_lines.setdefault(place.path, set())
+        if not asked.issuperset(lines):
+            asked.update(lines)
+            place.authors = None
 
     def _is_large(self, place: CommitPath, lines: Sequence[int]) -> bool:
         """Whether a place has many lines, and a content in which none is looked for."""
@@ -147,8 +158,16 @@ class Evidence:
                     self.get_place(*name).align(patch["hunks"])
 
     def _read_changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
-        encoded = [encode_name(path) for path in dict.fromkeys(paths)]
-        return history.read_path_changes(self._repo, [*dict.fromkeys(commits)], encoded)
+        oids = [*dict.fromkeys(commits)]
+        names = [encode_name(path) for path in dict.fromkeys(paths)]
+
+        def compute() -> tuple[list[Change], bool]:
+            changes = history.read_path_changes(self._repo, oids, names)
+            return changes, not absent.is_needed()
+
+        key = f"changes {make_key(oids, names).hex()}"
+        found: list[Change] = self.readers.memo.find(key, False, compute)
+        return found
 
     def prefetch_changes(self, window: Sequence[Change]) -> None:
         """Read in bulk what find_line_authors() needs for these commits."""
@@ -311,6 +330,9 @@ class Evidence:
         return f"{nobody['who']} {nobody['agent']}"
 
     def _list_tips(self) -> list[str]:
+        head = refs.read_head(self._repo) if [*self.revisions] == ["HEAD"] else None
+        if head:
+            return [head]
         names = self._repo.git.read_records("rev-parse", "--revs-only", *self.revisions, sep=b"\n")
         return [decode_name(name) for name in names if not name.startswith(b"^")]
 
@@ -495,17 +517,21 @@ class Evidence:
         content = uncommitted.read_content(self._repo, path) if self._journalled else None
         if content is None:
             return {}, {}, ()
-        authors, times = self.credit_content(path, content)
+        authors, times = self.credit_content(path, content, self._open_lines.get(path))
         # A content too large to be compared has no content.lines.
         lines = self._repo.objects.need(content.oid, "blob").split(b"\n")
         return authors, times, lines
 
-    def credit_content(self, path: str, content: Version) -> tuple[LineAuthors, Mapping[int, int]]:
+    def credit_content(
+        self, path: str, content: Version, lines: Collection[int] | None = None
+    ) -> tuple[LineAuthors, Mapping[int, int]]:
         """(the authors of the lines of a content that is not committed, when each was written);
-        times are as in Place.  content: of path, whose blob can be read."""
+        times are as in Place.  content: of path, whose blob can be read.  lines: those that are
+        asked, from 1 on; None for all."""
         name = history.name_writer
         committed = history.History(self._repo, self.blame_lines, "HEAD", name=name)
-        edited, times = uncommitted.find_authors(self._repo, path, content, committed.find_authors)
+        find = committed.find_authors
+        edited, times = uncommitted.find_authors(self._repo, path, content, find, lines)
         ids = uncommitted.list_brought_ids(self._repo, path, content.oid)
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)

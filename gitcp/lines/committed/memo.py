@@ -10,6 +10,7 @@ from zlib import crc32
 
 from gitcp import VERSION, git
 from gitcp.errors import Error
+from gitcp.git import encode_name, refs
 from gitcp.git.files import find_hasher, load_sealed, read_cache, seal_value, write_private
 from gitcp.record import locate_recording
 from gitcp.text.ids import CHECKPOINTS
@@ -30,7 +31,7 @@ FORMAT = 5  # higher with each change of what is found
 _ROOM = 4 << 20  # bytes of the file
 _SHALLOW = "shallow", "info/grafts"
 _NOTES = "refs/notes/"
-_WHERE = ("refs/notes", "refs/heads/entire", "refs/remotes", CHECKPOINTS)
+_WHERE = ("refs/notes/", "refs/heads/entire/", "refs/remotes/", f"{CHECKPOINTS}/")
 
 
 class Memo:
@@ -112,18 +113,18 @@ class Memo:
         commit."""
         if not self._ground:
             repo = self._repo
-            refs = self.list_stores()
-            notes = [r for r in refs if f" {_NOTES}".encode() in r]
+            stores = self.list_stores()
+            notes = [r for r in stores if f" {_NOTES}".encode() in r]
             files = (locate_recording(repo), *(f"{repo.common}/{n}" for n in _SHALLOW))
-            tips = _hash_parts(row for row in refs if row not in notes)
+            tips = _hash_parts(row for row in stores if row not in notes)
             self._ground = self._check_ground(_hash_parts([*notes, *map(read_cache, files)]), tips)
         return self._ground
 
     def list_stores(self) -> list[bytes]:
         """`<oid> <ref>` of the refs that have checkpoints or notes."""
         if self._stores is None:
-            form = "--format=%(objectname) %(refname)"
-            rows = self._repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
+            found = refs.list_refs(self._repo, *_WHERE)
+            rows = [encode_name(f"{oid} {ref}") for ref, oid in found.items()]
             self._stores = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
         return self._stores
 

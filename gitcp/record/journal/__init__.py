@@ -191,7 +191,7 @@ def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:
     if not root or not os.path.lexists(os.path.join(root, ".git")):
         return None
     git_dir = get_git_dir(repo, worktree_id)
-    return Repo(root, git_dir, repo.common, repo.algo, repo.git)
+    return repo.open_worktree(root, git_dir)
 
 
 def find_root(repo: Repo, worktree_id: str) -> str:

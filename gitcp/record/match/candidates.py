@@ -16,7 +16,8 @@ from gitcp.checkpoints import listing, recorded_edits
 from gitcp.checkpoints.format import line_authors
 from gitcp.checkpoints.stored import Parts, find_checkpoint, read_checkpoint
 from gitcp.errors import Error, GitError
-from gitcp.git import commit_message, files, jj, refs
+from gitcp.git import commit_message, files, gitdir, jj, refs
+from gitcp.git.kept import Kept, make_key
 from gitcp.git.objects import need_commit, object_lists, parse_ident, read_changes, read_commit
 from gitcp.git.objects.object_lists import is_ancestor, list_commits
 from gitcp.git.records import encode_lines
@@ -350,7 +351,7 @@ def find_lost(
         return _pair_links(repo, stored, among, _MOST)
     if not os.path.exists(repo.join_shared("linked")):
         return []
-    lost = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
+    lost = _list_off_branches(repo)
     stored = [i for i in lost if find_checkpoint(repo, i)]
     return _pair_links(repo, stored, among, _RECENT)
 
@@ -474,6 +475,21 @@ def _list_commits(repo: Repo, among: str, limit: int) -> list[str]:
         return list_commits(repo, "--no-merges", f"--max-count={limit}", *args)
     except GitError as e:
         raise e.shorten() from None
+
+
+def _list_off_branches(repo: Repo) -> list[str]:
+    """The checkpoints that recent commits of reflogs carry which no branch has; asked of git again
+    when a branch or a reflog has changed."""
+    kept = Kept(repo, "lost", "1")
+    stamp = gitdir.stamp_branches(repo)
+    key = make_key(stamp)
+    known: list[str] | None = kept.find(key) if stamp else None
+    if known is None:
+        known = [*_list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")]
+        if stamp:
+            kept.keep(key, known)
+            kept.save()
+    return known
 
 
 def _list_reflog(repo: Repo, limit: int = _MOST, *args: str) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp import git, memory
 from gitcp.errors import Error, Foreign
-from gitcp.git import decode_name, refs
+from gitcp.git import decode_name, gitdir, refs
 from gitcp.git.files import Damaged, exclusive, parse_checked, read_words, write_words
 from gitcp.git.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 from gitcp.record import journal, session
@@ -153,7 +153,15 @@ def list_tips(repo: Repo, *patterns: str) -> list[Tip]:
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     """The refs below the patterns that are named like streams.  newest_first: sort them by their
     commits, if git has all of these."""
-    existing = refs.drop_empty_patterns(repo, patterns or (*PREFIXES, ARCHIVE))
+    folders = patterns or (*PREFIXES, ARCHIVE)
+    stored = None if newest_first else gitdir.list_stored(repo, folders)
+    names = [*stored] if stored is not None else _ask_refs(repo, folders, newest_first)
+    return [ref for ref in names if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
+
+
+def _ask_refs(repo: Repo, patterns: Iterable[str], newest_first: bool) -> list[str]:
+    """The refs that git lists; newest_first: as list_refs() has it."""
+    existing = refs.drop_empty_patterns(repo, patterns)
     if not existing:
         return []
     argv = ["for-each-ref", "--format=%(refname)", *existing]
@@ -164,7 +172,7 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
 
     from gitcp.git.records import decode_lines
 
-    return [ref for ref in decode_lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
+    return decode_lines(out)
 
 
 def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:

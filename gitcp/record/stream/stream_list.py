@@ -11,7 +11,14 @@ from gitcp.checkpoints.redactor import Lazy, redact_text
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, refs
 from gitcp.git.files import read_cache, write_private
-from gitcp.git.objects import Lookup, compare_trees, find_tree, read_commit
+from gitcp.git.objects import (
+    Lookup,
+    compare_trees,
+    find_tree,
+    parse_commit,
+    parse_ident,
+    read_commit,
+)
 from gitcp.git.records import encode_lines
 from gitcp.record import session
 from gitcp.record.journal import edits
@@ -63,23 +70,26 @@ def recall_state(repo: Repo, session_id: str) -> State | None:
 
 
 _FORMAT = "--format=%H%x00%P%x00%T%x00%ct%x00%B%x00%x00"
+_FEW = 300  # checkpoints that are read in less time than git takes to start
 _LOG = ("log", "--no-show-signature", "--no-notes", "--no-color", _FORMAT, "--stdin")
 
 
 def list_streams(repo: Repo, states: Iterable[State]) -> list[Record]:
     """A record of type "stream" for every stream, newest first.
 
-    states: those of all sessions, from which the files and decisions come.  This takes three
-    processes of git for any number of streams.
+    states: those of all sessions, from which the files and decisions come.  Of many streams git
+    reads the refs, the tips and the checkpoints, each by one process.
     """
     return _build_records(repo, list_tips(repo), states)
 
 
 def list_newest(repo: Repo, states: Iterable[State], limit: int) -> tuple[list[Record], int]:
     """(the records for the newest streams, at most limit; the number of refs left out)."""
-    refs = list_refs(repo, newest_first=True)
-    tips = read_tips(repo.objects, refs[:limit])
-    return _build_records(repo, tips, states), len(refs[limit:])
+    names = list_refs(repo)
+    if len(names) > limit:
+        names = list_refs(repo, newest_first=True)
+    tips = read_tips(repo.objects, names[:limit])
+    return _build_records(repo, tips, states), len(names[limit:])
 
 
 def _build_records(repo: Repo, tips: list[Tip], states: Iterable[State]) -> list[Record]:
@@ -183,7 +193,7 @@ def find_stream(repo: Repo, name: str) -> Tip:
 
 
 def read_chains(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
-    """ref -> the records of its checkpoints, newest first, by one `git log`.
+    """ref -> the records of its checkpoints, newest first.
 
     A stream ends at a commit that names no session, such as a person's commit on which the
     original program began a stream.
@@ -205,6 +215,30 @@ def find_newest(repo: Repo, session_id: str) -> Record | None:
 
 
 def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
+    """oid -> step, from the tips of streams on; git reads them if they are many."""
+    steps: dict[str, Step] | None = {}
+    for oid in oids:
+        while steps is not None and oid and oid not in steps:
+            steps = _add_step(repo.objects, oid, steps)
+            oid = steps[oid][1] if steps else ""
+    return _log_steps(repo, oids) if steps is None else steps
+
+
+def _add_step(objects: Objects, oid: str, steps: dict[str, Step]) -> dict[str, Step] | None:
+    """The steps with one more, read without git; None if git has to read them."""
+    obj = objects.peek(oid) if len(steps) < _FEW else None
+    if obj is None or obj[1] != "commit":
+        return None
+    commit = parse_commit(*obj[::2])
+    time = parse_ident(commit["committer"])[1]
+    is_step = find_trailer(commit["message"], SESSION_KEY)
+    parent = commit["parents"][0] if commit["parents"] and is_step else ""
+    steps[oid] = (oid, parent, commit["tree"], time, commit["message"])
+    return steps
+
+
+def _log_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
+    """_read_steps() by one `git log`."""
     _, out = repo.git.run(*_LOG, stdin=encode_lines(oids))
     steps = {}
     for item in decode_name(out).split("\0\0\n"):

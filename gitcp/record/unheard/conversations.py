@@ -7,7 +7,7 @@ import os
 from gitcp import agents
 from gitcp.agents.reading import edits
 from gitcp.errors import InputError
-from gitcp.git import decode_name
+from gitcp.git import worktrees
 from gitcp.text import ids
 
 TYPE_CHECKING = False
@@ -35,9 +35,7 @@ class Conversation:
 
 def list_roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
     """The directories of the repository's worktrees, and former ones, the deepest first."""
-    facts = map(decode_name, repo.git.read_records("worktree", "list", "--porcelain", "-z"))
-    worktrees = [fact.removeprefix("worktree ") for fact in facts if fact.startswith("worktree ")]
-    roots = [*worktrees, *map(os.path.abspath, former)]
+    roots = [*worktrees.list_roots(repo), *map(os.path.abspath, former)]
     roots += [os.path.realpath(root) for root in roots]
     return sorted(dict.fromkeys(roots), key=len, reverse=True)
 

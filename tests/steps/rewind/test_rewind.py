@@ -273,11 +273,9 @@ def test_what_a_merge_brings_back_is_still_the_work_of_those_who_wrote_it(
     shown = [json.loads(line) for line in done(world, "blame", "--json", "f.txt").splitlines()]
     both = {1: a.sid, 12: b.sid}
     assert {row["line"]: row["session_id"] for row in shown if row["session_id"]} == both
-    told = [json.loads(line) for line in done(world, "status", "--json").splitlines()[1:]]
-    assert {row["session_id"]: row.get("files_touched") for row in told} == {
-        a.sid: ["f.txt"],
-        b.sid: ["f.txt"],
-    }
+    told = [json.loads(line) for line in done(world, "sessions", "--json").splitlines()]
+    files = {row["session_id"]: row["files_touched"] for row in told}
+    assert files == {a.sid: ["f.txt"], b.sid: ["f.txt"]}
     (checkpoint,) = world.commit("f.txt")
     assert world.committed(checkpoint).keys() == {a.sid, b.sid}
 
