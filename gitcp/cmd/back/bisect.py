@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 
 from gitcp.cmd.back import undo
 from gitcp.commands import JSON, make_flag, make_value
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Record
 
 OPTIONS: Rows = (
-    make_value("--session", "<id>", "only states after a call of this session", default=""),
+    make_value("--session", "<id>", "first the states after a call of this session", default=""),
     make_value("--setup", "<command>", "run this by sh once, before the first test"),
     make_value(
         "--share",
@@ -149,6 +150,15 @@ def _open_place(
         yield place
 
 
+@dataclass(slots=True)
+class _Run:
+    """A run of the command: the number of the state, its exit status, what that says."""
+
+    state: int
+    status: int
+    verdict: str
+
+
 class Search:
     """The search for a change by runs of a command, and its report."""
 
@@ -158,7 +168,7 @@ class Search:
         self._repo = history.present.repo
         self._last = len(history.changes)
         self._found: dict[int, str] = {}
-        self._runs: list[dict[str, object]] = []
+        self._runs: list[_Run] = []
         self._tail = ""  # the end of what the command printed last
         self._prompts = points.map_prompts(self._repo)
 
@@ -177,11 +187,27 @@ class Search:
         both-good, both-bad or reversed.  Raises Error if the command ends the search."""
         if outcome := self._test_ends(place):
             return outcome
-        while (chosen := rules.choose_next(self._found)) is not None:
-            self._test(place, chosen)
-        low, high = rules.find_range(self._found)
-        single = high == low + 1 and len(self._history.changes[low]) == 1
-        return "found" if single else "unclear"
+        while True:
+            chosen = rules.choose_next(self._found)
+            if chosen is not None:
+                self._test(place, chosen)
+                continue
+            low, high = rules.find_range(self._found)
+            if high > low + 1:
+                return "unclear"
+            if len(self._history.changes[low]) == 1:
+                return "found"
+            self._part(low)  # others wrote before the call of the session
+
+    def _part(self, number: int) -> None:
+        """Search among the changes between a state and the next one, too."""
+        more = self._history.part_changes(number)
+        self._last += more
+        found = self._found
+        self._found = {n if n <= number else n + more: found[n] for n in found}
+        for each in self._runs:
+            if each.state > number:
+                each.state += more
 
     def _test_ends(self, place: Scratch | InPlace) -> str:
         """Test both ends; the outcome if there is nothing to search between them, else ''."""
@@ -229,7 +255,7 @@ class Search:
             status = place.run(self._args.words, self._folder)
             self._tail = _read_tail(place.output)
             verdict = rules.read_status(status)
-            self._runs.append({"state": number, "status": status, "verdict": verdict})
+            self._runs.append(_Run(number, status, verdict))
             if not verdict:
                 raise Error(
                     f"the command ended with status {status}, which ends the search:"
@@ -280,7 +306,7 @@ class Search:
         if len(changes) == 1:
             cli.show(f"the command begins to fail with this change (found in {runs}):")
         else:
-            why = "states between them cannot be tested" if high > low + 1 else "no test is between"
+            why = "states between them cannot be tested"
             cli.show(f"the command begins to fail with one of these changes ({why}):")
         for change in changes:
             cli.show(f"  {self._describe(change, is_short=False)}")
@@ -310,7 +336,7 @@ class Search:
             cli.show(f"the command fails at '{good}' and passes at '{bad}': it was repaired")
             return
         words, status = (
-            ("passes", 0) if outcome == "both-good" else ("fails", self._runs[0]["status"])
+            ("passes", 0) if outcome == "both-good" else ("fails", self._runs[0].status)
         )
         cli.show(f"the command {words} at both ends (status {status}): there is no change to find")
         if outcome == "both-bad" and self._tail:
@@ -365,7 +391,7 @@ class Search:
             "bad": self._args.bad,
             "command": self._args.words,
             "states": self._last + 1,
-            "runs": self._runs,
+            "runs": [asdict(each) for each in self._runs],
             "changes": [self._make_change(change) for change in changes],
         }
 

@@ -75,7 +75,15 @@ class History:
         """ends: the trees of the good and of the bad state.  later: the changes since the bad
         one."""
         self.present, self._ends = present, ends
-        self.changes, self._later = changes, later
+        self.changes = list(changes)
+        self._later = later
+
+    def part_changes(self, number: int) -> int:
+        """Give each of the changes after a state a state of its own; return how many states there
+        are more."""
+        parts = [[change] for change in self.changes[number]]
+        self.changes[number : number + 1] = parts
+        return len(parts) - 1
 
     def read_tree(self, number: int) -> str:
         """The tree of a state, written if it is not there yet."""

@@ -642,19 +642,29 @@ def _list_files(path: str) -> Iterator[str]:
 
 def look_at_scratch(case: Case) -> Iterator[Finding]:
     """Report scratch files that a killed process left behind."""
-    for path, reason in list_leftovers(case.repo):
+    for path, reason in _list_scratch_files(case.repo):
         yield make_finding("leftover", path, reason)
 
 
 def list_leftovers(repo: Repo) -> Iterator[tuple[str, str]]:
     """(path, why) of the scratch files and directories that no process is writing."""
+    yield from _list_scratch_files(repo)
+    if repo.top:
+        yield from unfinished.list_scratch(repo)
+
+
+def _list_scratch_files(repo: Repo) -> Iterator[tuple[str, str]]:
     folder = locate_scratch(repo)
     for name in files.list_names(folder):
         path = os.path.join(folder, name)
         if files.is_older(path, SCRATCH_AGE):
             yield path, "nothing has touched it for an hour"
-    if repo.top:
-        yield from unfinished.list_scratch(repo)
+
+
+def look_at_scratch_worktrees(case: Case) -> Iterator[Finding]:
+    """Report the temporary worktrees that killed commands left."""
+    for path, reason in unfinished.list_scratch(case.repo) if case.repo.top else ():
+        yield make_finding("leftover", path, f"{reason}, and its temporary worktree is left")
 
 
 def remove_leftover(repo: Repo, path: str) -> str:

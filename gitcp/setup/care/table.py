@@ -86,6 +86,9 @@ _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
     "repair", _mend(repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
     remedy="'gitcp fetch --all' brings it if a remote has it")  # fmt: skip
+_LEFTOVER = Row("leftover", WARNING,
+    "a temporary file, or the scratch directory of a command, was left behind",
+    "repair", _mend(stored.remove_leftover))  # fmt: skip
 # Packs are first, since everything is read from them; then the journal, since reading states moves
 # a damaged one aside.
 STORED: Checks = {
@@ -130,11 +133,8 @@ STORED: Checks = {
         Row("not-a-stream", WARNING, "a branch has the name of a stream, and no checkpoints",
             remedy="rename it, or delete it, if it is not yours"),
     ),
-    stored.look_at_scratch: (
-        Row("leftover", WARNING,
-            "a temporary file, or the scratch directory of a command, was left behind",
-            "repair", _mend(stored.remove_leftover)),
-    ),
+    stored.look_at_scratch: (_LEFTOVER,),
+    stored.look_at_scratch_worktrees: (_LEFTOVER,),
     stored.look_at_checkpoints: (
         Row("bad-summary", ERROR,
             "the metadata.json of a checkpoint lacks a key, or has a wrong value",
@@ -340,6 +340,7 @@ _SHOWN = {
     **_UNRECORDED,
     **STORE,
     **_UNFINISHED,
+    stored.look_at_scratch_worktrees: STORED[stored.look_at_scratch_worktrees],
     stored.look_at_packs: STORED[stored.look_at_packs],
 }
 

@@ -106,14 +106,19 @@ def test_a_point_of_rewind_and_a_commit_are_both_ends(world: World, a: Agent) ->
     assert "no such" in run(world, "bisect", "nonsense", *TEST).stderr
 
 
-def test_states_of_one_session_leave_the_others_together(world: World, a: Agent) -> None:
+def test_of_what_others_wrote_before_a_call_of_the_session_one_change_is_named(
+    world: World, a: Agent
+) -> None:
     b = world.agent("22222222-aaaa-4a87-9186-848bdd83d62e", tools=True)
     a.turn("one", {"x.py": "1\n"})
     b.turn("two", {"a.py": "broken\n"})
     a.turn("three", {"x.py": "2\n"})
-    ended = bisect(world, "--session", SID[:8], "HEAD", *TEST, status=1)
-    assert ended["outcome"] == "unclear"
-    assert {c["session_id"] for c in ended["changes"]} == {SID, b.sid}
+    b.turn("four", {"b.py": "4\n"})
+    a.turn("five", {"x.py": "5\n"})
+    ended = bisect(world, "--session", SID[:8], "HEAD", *TEST)
+    assert ended["outcome"] == "found"
+    assert [(c["session_id"], c["prompt"]) for c in ended["changes"]] == [(b.sid, "two")]
+    assert [each["state"] for each in ended["runs"] if each["verdict"] == "bad"][-1] == 2
 
 
 def test_states_that_cannot_be_tested_are_skipped(world: World, a: Agent) -> None:
@@ -337,6 +342,8 @@ def test_what_a_killed_bisection_left_is_cleaned_up(
     (place,) = left_over()
     assert str(place) in run(world, "clean").stdout
     assert str(place) in run(world, "doctor").stdout
+    told = next(line for line in run(world, "status").stdout.splitlines() if str(place) in line)
+    assert "'gitcp bisect' was killed" in told and "doctor --fix" in told
     run(world, *mends.split())
     assert (left_over(), runs(command)) == ([], False)
     assert run(world, "doctor").stdout == "nothing is wrong here\n"
