@@ -167,7 +167,11 @@ class Story:
             self.removed[old] = agent.sid
             self.touch(new, agent.sid)
             folder = os.path.dirname(new) or "."
-            self.call(agent, "Bash", {"command": f"mkdir -p {folder}; mv {old} {new}"})
+            command = f"mkdir -p {folder}; mv {old} {new}"
+            if self.chance.random() < 0.3:
+                self.said[-1] += " and goes on there"
+                command += f"; echo '{self.line(agent.sid).rstrip()}' >>{new}"
+            self.call(agent, "Bash", {"command": command})
 
     def touch(self, name: str, sid: str) -> None:
         self.touched.setdefault(name, set()).add(sid)
