@@ -127,3 +127,14 @@ def test_what_a_stash_took_before_a_look_has_its_sessions_though_others_wrote_si
     b.prompt("three")
     (status, *_) = records(world, "status")
     assert [entry["sessions"] for entry in status["stashes"]] == [[a.sid]]
+
+
+def test_what_a_pop_brings_back_before_a_look_has_its_sessions(world: World, a: Agent) -> None:
+    a.turn("one", {"f.txt": "a line that session a wrote\n"})
+    world.write("f.txt", "a line that session a wrote\nand one of the person\n")
+    world.git("stash", "-u", "-q")
+    a.prompt("go on")
+    world.git("stash", "pop", "-q")
+    assert [one["files_touched"] for one in records(world, "session")] == [["f.txt"]]
+    rows = map(json.loads, world.gitcp("blame", "f.txt", "--json").splitlines())
+    assert [row["session_id"] for row in rows] == [a.sid, ""]

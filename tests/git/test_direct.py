@@ -25,6 +25,8 @@ def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> 
     specs = ["HEAD", "refs/heads/main", "HEAD^{tree}", "refs/heads/main^{tree}"]
     specs += [git("rev-parse", f"HEAD{peel}").decode().strip() for peel in ("", "^{tree}")]
     specs.append(git("rev-parse", "HEAD:README.md").decode().strip())
+    if packed != "in a pack of git's":  # of which few objects are read
+        specs += ["HEAD:README.md", "HEAD:src/app.py", "HEAD^1:src", "HEAD^1", "HEAD^1^{tree}"]
     read = {spec: by_git(spec) for spec in specs}
     if packed == "in a pack of git's":
         sh("git gc -q")
@@ -93,11 +95,16 @@ def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["HEAD~", "main", "refs/heads/main~0", "HEAD:README.md", "4b825dc"]
+    "spec", ["HEAD~", "main", "refs/heads/main~0", "main:README.md", "HEAD:./a", "HEAD^0", "4b825dc"]
 )
 def test_a_name_that_takes_more_than_a_look_is_left_to_git(repo: Path, spec: str) -> None:
     with pytest.raises(gitdir.Unsure):
         Objects(Repo.find()).read_direct(spec)
+
+
+@pytest.mark.parametrize("spec", ["HEAD:nothing", "HEAD:README.md/more", "HEAD^2", "HEAD^1^1"])
+def test_what_is_not_there_is_known_without_git(repo: Path, spec: str) -> None:
+    assert Objects(Repo.find()).read_direct(spec) is None
 
 
 def test_what_a_process_forgets_is_read_again(repo: Path) -> None:

@@ -33,6 +33,7 @@ _SMALL = 1 << 12  # bytes of an object that is written again in less time than i
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
 _TREE = "^{tree}"
 _SUBMODULE = "160000"
+_RELATIVE = ("", ".", "..")
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
 
 
@@ -160,6 +161,8 @@ class Objects:
             raise Unsure
         entry: Entry = (TREE, tree[0])
         for part in path.split("/"):
+            if part in _RELATIVE:
+                raise Unsure
             if entry[0] != TREE:
                 return None
             oid, kind, data = self._read_stored(entry[1])

@@ -263,18 +263,13 @@ class Ahead:
     def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
         if not part:
             return iter(())
-        remote = self._find_remote()
-        if remote and is_fetch_allowed():
-            fetch_missing(self._repo, remote, part)
+        if self._remote is None:
+            self._remote = find_remote(self._repo)
+        if self._remote and is_fetch_allowed():
+            fetch_missing(self._repo, self._remote, part)
             if not is_fetch_allowed():
                 self.end_batch()  # it would ask the remote for each object
         return self._open_batch().read_objects(part)
-
-    def _find_remote(self) -> str:
-        """find_remote(), asked once."""
-        if self._remote is None:
-            self._remote = find_remote(self._repo)
-        return self._remote
 
     def fetch_small(self, oids: Iterable[str]) -> None:
         """fetch() for the small ones of these objects."""
@@ -303,8 +298,8 @@ class Ahead:
     def _resolve_few(self, names: Sequence[str]) -> dict[str, str | None]:
         """resolve() of those names for which git is not needed, if they are few."""
         oids: dict[str, str | None] = {}
-        if self.batch or len(names) > _FEW or self._find_remote():
-            return oids
+        if self.batch or len(names) > _FEW or find_promisor(self._repo):
+            return oids  # that a file has a name does not mean that its content is here
         for name in names:
             try:
                 oids[name] = self._find_direct(name)

@@ -540,13 +540,21 @@ def trace_content(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
     """The edits that made the content of a path, oldest first.
 
     `follows` of an edit names the path whose content was moved or copied; then the earlier edits
-    of that path are included.  Its edit of the same look ends with the content it had before.
+    of that path are included.  Its edit of the same look ends with the content it had before.  A
+    file that was put over another one, and taken away again, is passed over.
     """
     edits = list(lines)
     newest_first: list[JournalLine] = []
     replaced: JournalLine | None = None
-    for line in reversed(edits):
+    index = len(edits)
+    while index > 0:
+        index -= 1
+        line = edits[index]
         if line["path"] != path or line is replaced:
+            continue
+        before_move = _find_before_move(edits, index)
+        if before_move:
+            index = before_move
             continue
         newest_first.append(line)
         if "follows" in line:
@@ -554,6 +562,24 @@ def trace_content(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
             replaced = _find_edit(edits, path, line["at"])
             newest_first += [{**replaced, "after": replaced["before"]}] if replaced else []
     return newest_first[::-1]
+
+
+def _find_before_move(edits: Sequence[JournalLine], number: int) -> int:
+    """The number of edits up to the last one that led to the content which one restored, if another
+    file was moved over that since; else 0."""
+    restored = edits[number]
+    content = parse_entry(restored["after"])
+    if restored["how"] != RESTORED or content is None or "follows" in restored:
+        return 0
+    is_moved = False
+    for index in range(number - 1, -1, -1):
+        line = edits[index]
+        if line["path"] != restored["path"]:
+            continue
+        if parse_entry(line["after"]) == content:
+            return index + 1 if is_moved else 0
+        is_moved = is_moved or "follows" in line
+    return 0
 
 
 def _find_edit(lines: Iterable[JournalLine], path: str, at: int) -> JournalLine | None:

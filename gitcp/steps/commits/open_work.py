@@ -271,7 +271,7 @@ class _Divider:
         if writers is None and self._was_cut:
             history = _History(self._repo.objects, self._read_every(), path)
             writers = history.list_run_writers(change)
-        if writers is None or len(writers) > 1 or UNKNOWN in writers:
+        if writers is None or not history.is_sure(writers):
             parent = find_file(base, path)
             writers = history.list_line_writers(change, parent)
         return {who[0] for who in writers if who[0]}
@@ -296,6 +296,12 @@ class _History:
     def list_run_writers(self, change: Change) -> set[Writer] | None:
         """Who made a change, if a run of edits did; None if not all of them are known."""
         return stage.list_run_writers(self._chain, *change)
+
+    def is_sure(self, writers: set[Writer]) -> bool:
+        """Whether what these made has no lines of others."""
+        if len(writers) > 1 or UNKNOWN in writers:
+            return False
+        return not stage.may_be_back(self._chain, writers)
 
     def list_line_writers(self, change: Change, parent: Version) -> set[Writer]:
         """Who made a change, by its lines.  parent: the entry in the tree that it begins from."""

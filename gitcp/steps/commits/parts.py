@@ -86,7 +86,9 @@ class Weave(Replay):
         if removed:
             self._first_of[added[0]] = removed[0]
         elif right in self._first_of and right not in self.replaced.get(left, ()):
-            right = self._resolve_first(right)
+            first = self._resolve_first(right)
+            if first not in added:
+                right = first
         for k, number in enumerate(added):
             self._unlink(number)
             beside = removed[k] if is_even and removed[k] != number else _HEAD

@@ -233,7 +233,7 @@ class Stager:
         chain = self._edits.trace_content(path)
         writers = list_run_writers(chain, old, new)
         chosen = {self._selection.has(who) for who in writers or ()}
-        if writers and len(chosen) == 1:
+        if writers and len(chosen) == 1 and not may_be_back(chain, writers):
             return new if True in chosen else old
         if new is None:
             who = get_writer(chain[-1]) if chain else PERSON
@@ -380,6 +380,11 @@ def list_run_writers(
     the content from another path."""
     recent = _list_since(chain, old, new)
     return None if recent is None else {get_writer(line) for line in recent}
+
+
+def may_be_back(chain: Sequence[JournalLine], writers: set[Writer]) -> bool:
+    """Whether what seems to be the person's work may have lines of others that a stash had."""
+    return writers == {PERSON} and any("stashed" in line for line in chain)
 
 
 def _list_since(

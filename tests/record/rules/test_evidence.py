@@ -242,6 +242,20 @@ def test_a_chain_follows_a_path_through_its_renames() -> None:
     assert [line["at"] for line in credit.trace_content(lines, "old")] == [1, 4, 6]
 
 
+def test_a_chain_passes_over_a_file_that_was_put_over_another_and_taken_away() -> None:
+    one, two, three = (("100644", c * 40) for c in "123")
+    moved = credit.build_edit("new", two, three, B, "window", 3) | {"follows": "old"}
+    lines = [
+        credit.build_edit("old", None, three, PERSON, "between", 1),
+        credit.build_edit("new", None, one, A, "tool", 1),
+        credit.build_edit("new", one, two, B, "tool", 2),
+        moved,
+        credit.build_edit("new", three, two, UNKNOWN, "restored", 4),
+    ]
+    assert [line["at"] for line in credit.trace_content(lines, "new")] == [1, 2]
+    assert credit.trace_content(lines[:4], "new")[-1] == moved
+
+
 @pytest.mark.parametrize("who", [None, "somebody", ["a"], ["a", "b", 3], 5])
 def test_who_is_not_an_author_is_unknown(who: object) -> None:
     assert credit.get_author({"who": who}) == UNKNOWN
