@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from gitcp.git import Location
 
 # What is kept, and the bytes that it has room for.
-ROOM = {"beginning": 1 << 12, "lost": 1 << 12, "tallies": 8 << 20, "clean": 4 << 20, "drawn": 24 << 20}
+ROOM = {
+    "beginning": 1 << 12,
+    "lost": 1 << 12,
+    "tallies": 8 << 20,
+    "clean": 4 << 20,
+    "drawn": 24 << 20,
+}
 _ENTRY = 40  # bytes of an entry beside its key and value
 _SPARE = 4  # a full file loses this part of its room at once: a quarter
 

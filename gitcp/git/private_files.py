@@ -425,8 +425,7 @@ KINDS = (
             COMMON,
             "cache/<name>",
             "",
-            "sums of commits, texts without secrets, drawings for the page, and which links are lost, "
-            "at most 40 MiB",
+            "sums of commits, texts without secrets, drawings and lost links, at most 40 MiB",
         ),
         File("extras", COMMON, "search.sqlite", "", "the index of searches"),
         File("extras", WORKTREE, "page.html", "", "the newest page"),

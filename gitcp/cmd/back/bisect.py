@@ -335,9 +335,7 @@ class Search:
         if outcome == "reversed":
             cli.show(f"the command fails at '{good}' and passes at '{bad}': it was repaired")
             return
-        words, status = (
-            ("passes", 0) if outcome == "both-good" else ("fails", self._runs[0].status)
-        )
+        words, status = ("passes", 0) if outcome == "both-good" else ("fails", self._runs[0].status)
         cli.show(f"the command {words} at both ends (status {status}): there is no change to find")
         if outcome == "both-bad" and self._tail:
             cli.show(*(f"  | {line}" for line in self._tail.splitlines()))

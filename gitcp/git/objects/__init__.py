@@ -134,8 +134,9 @@ class Objects:
 
     def read_direct(self, spec: str) -> Object | None:
         """The object that a full oid, a full ref or HEAD names, or a parent of it as in `HEAD^2`,
-        its `^{tree}`, or a path in it as in `HEAD:a.c`, read without git from memory, loose files and packs; None if there is no such
-        ref or parent.  Raises Unsure if git has to read it."""
+        its `^{tree}`, or a path in it as in `HEAD:a.c`, read without git from memory, loose files
+        and packs; None if there is no such ref, parent or path.  Raises Unsure if git has to read
+        it."""
         if self.repo.uses_git_alone:
             raise Unsure
         name = spec.removesuffix(_TREE)

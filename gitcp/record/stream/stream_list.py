@@ -217,7 +217,8 @@ def find_newest(repo: Repo, session_id: str) -> Record | None:
 def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
     """oid -> step, from the tips of streams on; git reads them if they are many."""
     steps: dict[str, Step] | None = {}
-    for oid in oids:
+    for tip in oids:
+        oid = tip
         while steps is not None and oid and oid not in steps:
             steps = _add_step(repo.objects, oid, steps)
             oid = steps[oid][1] if steps else ""
