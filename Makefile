@@ -40,14 +40,15 @@ man:
 	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
 	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
 
-# Whoever chooses tests by PYTEST_ADDOPTS gets no others.
+# All but the form, which `make check` tries.  Whoever chooses tests by PYTEST_ADDOPTS gets no others.
 test: $(TOOLS) $(if $(PYTEST_ADDOPTS),,test-plain)
-	$(PY) -m pytest -q -n auto --dist worksteal
+	$(PY) -m pytest -q -n auto --dist worksteal $(if $(PYTEST_ADDOPTS),,--ignore=tests/form)
 
 # With git's formats left to git alone.  PLAIN: which tests.
 test-plain: $(TOOLS)
-	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal $(or $(PLAIN),tests/checkpoints/store/test_store_write.py \
-		tests/checkpoints/store/test_store_sync.py tests/record/stream tests/link/test_commit_forms.py)
+	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal tests/git/test_plain_run.py \
+		$(or $(PLAIN),tests/checkpoints/store/test_store_write.py tests/checkpoints/store/test_store_sync.py \
+		tests/record/stream/test_streams_sequences.py tests/link/test_commit_forms.py)
 
 # As on a Mac: no /proc, a ps of BSD's, a disk that ignores case.  TESTS: which tests.
 test-mac: $(TOOLS)

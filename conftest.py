@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gitcp.git import is_alone
+
 # LONG=1 is set by `make stress` and `make fuzz`.
 THOROUGH = bool(os.environ.get("CI") or os.environ.get("LONG"))
 # In a quick run of all tests one of so many cases is tried.
@@ -40,9 +42,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leave out what needs Linux where this is none, or looks like none; in a quick run of all
-    tests also most cases and what is thorough."""
+    """Leave out what needs Linux where this is none, or looks like none, and what needs gitcp's own
+    formats where git has them alone; in a quick run of all tests also most cases and what is
+    thorough."""
     away: set[pytest.Item] = set()
+    if is_alone(os.environ):
+        away.update(item for item in items if item.get_closest_marker("own_formats"))
     if not os.path.exists("/proc/self/stat"):
         away.update(item for item in items if item.get_closest_marker("linux"))
     if _is_of_all_tests(session) and not THOROUGH:

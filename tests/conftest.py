@@ -24,6 +24,8 @@ from tests.support.sealed import SEALED, environment
 
 # What an agent puts into the environment of the hooks it runs must not leak in from outside.
 AGENTS = ("CLAUDE", "CODEX", "GEMINI")
+# What make test-plain chooses for a whole run, which every test is to have.
+PLAIN = "GITCP_PLAIN"
 # Where Linux keeps files in memory, and how much of it the tests may need.
 MEMORY, ROOM = "/dev/shm", 4 << 30
 
@@ -72,7 +74,8 @@ def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, search_path: str) ->
     # What an earlier test's command had to leave out, or might fetch, is not this one's.
     memory.forget()
     for name in [n for n in os.environ if n.startswith(("GIT_", "GITCP_", *AGENTS))]:
-        monkeypatch.delenv(name)
+        if name != PLAIN:
+            monkeypatch.delenv(name)
     home = tmp_path / "home"
     home.mkdir()
     ours = {"PATH": search_path, "HOME": str(home), "TMPDIR": str(tmp_path)}

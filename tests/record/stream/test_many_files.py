@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import pytest
+
 from tests.git.traced import processes
 from tests.support.harness import Json, World
 
@@ -44,6 +46,7 @@ def turn(world: World, name: str, count: int) -> Counts:
     return Counts(processes(trace), new["packs"], new["count"], new["in-pack"])
 
 
+@pytest.mark.own_formats
 def test_a_turn_of_many_files_costs_no_more_processes_and_packs_and_stores_each_once(
     world: World,
 ) -> None:
