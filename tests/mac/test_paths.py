@@ -19,6 +19,7 @@ def disk(world: World) -> World:
     """A world as `git init` on a Mac makes one."""
     world.git("config", "core.ignorecase", "true")
     world.git("config", "core.precomposeunicode", "true")
+    world.git("config", "gitcp.hook-timeout", "600")  # a program plays the disk
     return world
 
 

@@ -17,6 +17,7 @@ def coarse(world: World, tmp_path: Path) -> World:
     at.parent.mkdir()
     world.git("clone", "-q", str(world.path), str(at))
     there = World(at, world.home, world.env)
+    there.git("config", "gitcp.hook-timeout", "600")  # a program plays the disk
     there.gitcp("enable")
     assert (at / "README.md").stat().st_ctime_ns % 1_000_000_000 == 0
     return there

@@ -25,7 +25,8 @@ from tests.support.tracing import Image
 pytestmark = pytest.mark.linux
 TRACER = TOP / "tests" / "support" / "tracing.py"
 MAIN = "refs/heads/main.lock"
-LIVES = 1000 if os.environ.get("LONG") or os.environ.get("CI") else 4  # images that work goes on in
+# Images that work goes on in; the others are only looked at.
+LIVES = 1000 if os.environ.get("LONG") else 10 if os.environ.get("CI") else 4
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import warm
+from tests.support.choosing import choose_pairs
 from tests.support.harness import World
 from tests.support.linking import ids, linked, logged, noted, shell, sound
 
@@ -235,9 +236,10 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("git", ["git commit", "git -c core.hooksPath=/dev/null commit"])
-@pytest.mark.parametrize("copy", COPIES)
-@pytest.mark.parametrize("name", BACK)
+GITS = ["git commit", "git -c core.hooksPath=/dev/null commit"]
+
+
+@pytest.mark.parametrize(("name", "copy", "git"), choose_pairs(list(BACK), list(COPIES), GITS))
 def test_what_an_ancestor_has_gives_no_later_commit_its_id(
     world: World, name: str, copy: str, git: str
 ) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from gitcp.record.journal import credit
 from tests.checkpoints.store.test_one_more_key import Copy
@@ -115,6 +114,8 @@ def test_a_key_more_is_in_the_schema_and_the_manual(copy: Journals) -> None:
 
 
 def test_the_schema_fits_what_a_turn_and_a_commit_write(world: World, a: Agent, b: Agent) -> None:
+    from jsonschema import Draft202012Validator  # not by every worker: it takes a second
+
     valid = Draft202012Validator(json.loads(SCHEMA.read_text()))
     a.turn("write", {"one.py": "one\n", "two.py": "two\n"})
     a.ran("mv two.py three.py")
