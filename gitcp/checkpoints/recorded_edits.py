@@ -8,19 +8,19 @@ from __future__ import annotations
 from gitcp.checkpoints.stored import Parts
 from gitcp.errors import Error
 from gitcp.git import commit_message
-from gitcp.git.objects import read_changes, read_commit
+from gitcp.git.objects import build_finder, read_changes, read_commit
 from gitcp.text.carry.changes import Lines
-from gitcp.text.ids import GONE, REGULAR, is_binary
+from gitcp.text.ids import GONE, REGULAR, build_change, is_binary
 from gitcp.text.line_replay import is_meaningful, select_significant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.checkpoints.stored import Places, StoredCheckpoint
     from gitcp.git.objects import Changes, Objects
-    from gitcp.text.record_types import Recorded, Staged
+    from gitcp.text.record_types import Commit, Recorded, Staged
 
 MOVED = 2  # significant lines that tell that a file is another one under a new name
 
@@ -87,6 +87,11 @@ def has_content(objects: Objects, checkpoint: StoredCheckpoint, changed: Changes
         return True
     if has_same_change(checkpoint, changed):
         return True
+    return _has_any(objects, recorded, changed)
+
+
+def _has_any(objects: Objects, recorded: Mapping[str, Recorded], changed: Changes) -> bool:
+    """Whether a commit has anything of recorded edits."""
     contents = _Contents(objects)
     for path, edit in recorded.items():
         if path in changed and contents.have_common(edit, changed[path]):
@@ -95,6 +100,54 @@ def has_content(objects: Objects, checkpoint: StoredCheckpoint, changed: Changes
         if any(contents.is_moved(edit, change) for change in others):
             return True
     return False
+
+
+def select_sessions(objects: Objects, commit: str, checkpoint: StoredCheckpoint) -> set[str]:
+    """Return the sessions of a checkpoint of which a commit (full oid) of its has something: a
+    commit of two that was made again in parts has an id for both.
+
+    All of them, if there is only one, if the commit has nothing of any, or if that cannot be
+    read."""
+    every = {session["session_id"] for session in checkpoint["sessions"]}
+    read = read_commit(objects, commit) if len(every) > 1 else None
+    if read is None or checkpoint["lacks"]:
+        return every
+    try:
+        found = _find_sessions(objects, checkpoint, read)
+    except Error:
+        return every
+    return found or every
+
+
+def _find_sessions(objects: Objects, checkpoint: StoredCheckpoint, commit: Commit) -> set[str]:
+    parent = "".join(commit["parents"][:1])
+    find_old = build_finder(objects, parent)
+    find_new = build_finder(objects, commit["oid"])
+    changed: dict[str, Staged] = {}
+    for path in list_touched(checkpoint):
+        old = find_old(path)
+        new = find_new(path)
+        if old != new:
+            changed[path] = build_change(old, new)
+    parts: dict[str, StoredCheckpoint] = {}
+    for session in checkpoint["sessions"]:
+        parts[session["session_id"]] = {**checkpoint, "sessions": [session]}
+    if all(has_same_change(part, changed) for part in parts.values()):
+        return set(parts)
+    _, changed = read_changes(objects, commit)  # with files that were renamed
+    return {name for name, part in parts.items() if _has_part(objects, part, changed)}
+
+
+def _has_part(objects: Objects, part: StoredCheckpoint, changed: Changes) -> bool:
+    """Whether a commit has something of the only session in a part of a checkpoint; True if its
+    checkpoint names no file, since it is linked by who made it."""
+    touched = list_touched(part)
+    if not touched or has_same_change(part, changed):
+        return True
+    edits = parse_edits(part)
+    limit_lines(objects, part, edits)
+    untold = touched - edits.keys()
+    return not untold.isdisjoint(changed) or _has_any(objects, edits, changed)
 
 
 class _Contents:
@@ -110,9 +163,9 @@ class _Contents:
             return edit["oid"] is new
         if old == new:
             return edit.get("mode") == mode
-        if edit["oid"] == new:
+        if edit["oid"] == new and "own" not in edit:
             return True
-        lines = self._compare(_get_before(edit, old), edit["oid"], change)
+        lines = self._compare(_get_before(edit, old), edit, change)
         if lines is None:
             return edit.get("mode", mode)[:3] == mode[:3] and mode in REGULAR
         common = lines.work_added & lines.added
@@ -125,21 +178,22 @@ class _Contents:
         _, _, _, new = change
         if not (edit["oid"] and new):
             return False
-        lines = self._compare(_get_before(edit, None), edit["oid"], change)
+        lines = self._compare(_get_before(edit, None), edit, change)
         if lines is None:
             return edit["oid"] == new
         return len(select_significant(lines.work_added & lines.added)) >= MOVED
 
-    def _compare(self, before: str | None, after: str, change: Staged) -> Lines | None:
+    def _compare(self, before: str | None, edit: Recorded, change: Staged) -> Lines | None:
         """Compare the lines of an edit and of a change; None for binary content and for one that is
         missing."""
         texts: list[bytes] = []
-        for oid in (before, after, change[1], change[3]):
+        for oid in (before, edit["oid"], change[1], change[3]):
             text = self._objects.read_blob(oid) if oid else b""
             if text is None or is_binary(text):
                 return None
             texts.append(text)
-        return Lines((texts[0], texts[1]), (texts[2], texts[3]), ignores_space=True)
+        work = texts[0], texts[1]
+        return Lines(work, (texts[2], texts[3]), edit.get("own"), ignores_space=True)
 
 
 def _get_before(edit: Recorded, otherwise: str | None) -> str | None:
@@ -174,6 +228,38 @@ def parse_edits(checkpoint: StoredCheckpoint) -> dict[str, Recorded]:
             if isinstance(file, dict) and file:
                 by_path[path] = _parse_edit(path, file)
     return by_path
+
+
+def limit_lines(
+    objects: Objects, checkpoint: StoredCheckpoint, by_path: Mapping[str, Recorded]
+) -> None:
+    """Have only those added lines of edits count that lines.json gives to a session of the
+    checkpoint, if it gives any."""
+    written: dict[tuple[str, str], set[int]] = {}
+    is_credited = False
+    parts = Parts(objects, checkpoint["checkpoint_id"])
+    for session in checkpoint["sessions"]:
+        for path, entries in (parts.read_lines(session) or {}).items():
+            for oid, start, end, author in _list_ranges(entries):
+                numbers = written.setdefault((path, oid), set())
+                if author not in ("person", "unknown"):
+                    is_credited = True
+                    numbers.update(range(start, end + 1))
+    if not is_credited:
+        return
+    for path, edit in by_path.items():
+        numbers_written = written.get((path, edit["oid"] or ""))
+        text = objects.read_blob(edit["oid"]) if numbers_written is not None else None
+        if numbers_written is not None and text is not None and not is_binary(text):
+            lines = enumerate(text.split(b"\n"), 1)
+            edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in numbers_written)
+
+
+def _list_ranges(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, str]]:
+    """Yield (blob, first line, last line, author) of each range that lines.json has of a path."""
+    for entry in entries:
+        for first, last, author, *_ in entry.get("ranges", ()):
+            yield entry.get("oid", ""), first, last, author
 
 
 def list_touched(checkpoint: StoredCheckpoint) -> set[str]:

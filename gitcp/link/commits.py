@@ -180,6 +180,7 @@ class _Store:
         if counted:
             self._counter = tallies.Counter(repo)
         self._heads = heads.Heads(repo)
+        self._parts: dict[str, list[Part]] = {}  # of the checkpoints of the last commits
 
     def read_records(self, batch: list[_Fields]) -> Iterator[Record]:
         """The records of commits, with the stored details of each checkpoint."""
@@ -212,7 +213,18 @@ class _Store:
             ]
             for link in commit["checkpoints"]:
                 link.update(stored.get(link["checkpoint_id"], {"missing": True}))
+                if len(link.get("sessions", ())) > 1:
+                    self._leave_out_others(commit["oid"], link, loaded[link["checkpoint_id"]])
         return window
+
+    def _leave_out_others(self, oid: str, link: Record, checkpoint: StoredCheckpoint) -> None:
+        """Leave out the sessions of a checkpoint of which the commit has nothing."""
+        here = recorded_edits.select_sessions(self._repo.objects, oid, checkpoint)
+        parts = self._parts[link["checkpoint_id"]]
+        own = [part for part in parts if part["session_id"] in here]
+        if len(own) < len(parts):
+            link["contents"] = schema.fold_tasks(own)
+            link["sessions"] = [part["session_id"] for part in link["contents"]]
 
     def _is_link(self, oid: str, how: str, checkpoint: StoredCheckpoint | None) -> bool:
         """Whether an id in the message or the note of a commit is a link, by where it stands."""
@@ -256,6 +268,7 @@ class _Store:
         yield from self._read_prompts(stored, parts)
         for name, checkpoint in stored.items():
             self._heads.add(parts[name], checkpoint["sessions"])
+        self._parts = parts
         details = {}
         for name, checkpoint in stored.items():
             contents = schema.fold_tasks(parts[name])
@@ -675,7 +688,12 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
             shown = {"oid": oid, "author": names[oid], "time": time, "message": subject}
             commits.append({**shown, "lines": lines_by_oid.get(oid)})
         contents = []
+        here = {entry["session_id"] for entry in checkpoint["sessions"]}
+        if first:
+            here = recorded_edits.select_sessions(repo.objects, first, checkpoint)
         for entry in checkpoint["sessions"]:
+            if entry["session_id"] not in here:
+                continue
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
             sent = heads.list_sent(content)
             part = schema.build_part(content["metadata"], sent)

@@ -14,7 +14,7 @@ import time
 from gitcp import git
 from gitcp.checkpoints import listing, recorded_edits
 from gitcp.checkpoints.format import line_authors
-from gitcp.checkpoints.stored import Parts, find_checkpoint, read_checkpoint
+from gitcp.checkpoints.stored import find_checkpoint, read_checkpoint
 from gitcp.errors import Error, GitError
 from gitcp.git import commit_message, files, gitdir, jj, refs
 from gitcp.git.kept import Kept, make_key
@@ -23,13 +23,11 @@ from gitcp.git.objects.object_lists import is_ancestor, list_commits
 from gitcp.git.records import encode_lines
 from gitcp.record import match
 from gitcp.record.match import holding
-from gitcp.text import ids as ids_
 from gitcp.text.shapes import is_object_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from gitcp.checkpoints.stored import StoredCheckpoint
     from gitcp.git.objects import Changes, Objects
@@ -66,7 +64,7 @@ def extract_edits(
 
     changed: what the checkpoint's commit changes, {} if the commit is unknown."""
     by_path = _list_edits(checkpoint, changed)
-    _limit_lines(objects, checkpoint, by_path)
+    recorded_edits.limit_lines(objects, checkpoint, by_path)
     return list(by_path.values())
 
 
@@ -84,35 +82,6 @@ def list_edits(objects: Objects, commit: Commit) -> list[Recorded]:
     """Return all that a commit changes as edits."""
     changes = read_changes(objects, commit)[1]
     return [recorded_edits.build_edit(path, changes[path]) for path in changes]
-
-
-def _limit_lines(
-    objects: Objects, checkpoint: StoredCheckpoint, by_path: Mapping[str, Recorded]
-) -> None:
-    """Count only the lines that lines.json gives to a session, if it gives any."""
-    written: dict[tuple[str, str], set[int]] = {}
-    credited = False
-    parts = Parts(objects, checkpoint["checkpoint_id"])
-    for session in checkpoint["sessions"]:
-        for path, entries in (parts.read_lines(session) or {}).items():
-            for oid, start, end, author in _list_ranges(entries):
-                numbers = written.setdefault((path, oid), set())
-                if author not in ("person", "unknown"):
-                    credited = True
-                    numbers.update(range(start, end + 1))
-    for path, edit in by_path.items() if credited else ():
-        numbers_written = written.get((path, edit["oid"] or ""))
-        text = objects.read_blob(edit["oid"]) if numbers_written is not None else None
-        if numbers_written is not None and text is not None and not ids_.is_binary(text):
-            lines = enumerate(text.split(b"\n"), 1)
-            edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in numbers_written)
-
-
-def _list_ranges(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, str]]:
-    """Yield (blob, first line, last line, author) of each range that lines.json has of a path."""
-    for entry in entries:
-        for first, last, author, *_ in entry.get("ranges", ()):
-            yield entry.get("oid", ""), first, last, author
 
 
 def _find_new_names(
