@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.steps.back.plan import Conflict
     from gitcp.steps.undo import Effect
 
-_NAMED = 10  # ignored files that a summary names
+_NAMED = 3  # ignored files that a summary names
 # The refs that steps may change.
 _OWN = "refs/gitcp/", "refs/entire/", BRANCHES, NOTES
 
@@ -101,10 +101,13 @@ def summarize_effects(repo: Repo, effects: Sequence[Effect]) -> str:
             count = len(_list_staged_paths(repo.objects, effect))
             words += [f"{count_noun(count, 'file')} changed in the index"] if count else []
     ignored = [effect for effect in effects if name_ignored(repo, effect)]
-    for effect in ignored[:_NAMED]:
-        words.append(f"'{name_ignored(repo, effect)}' is {'back' if effect['new'] else 'gone'}")
-    if ignored[_NAMED:]:
-        words.append(f"so are {len(ignored) - _NAMED} more ignored files")
+    returned = [effect for effect in ignored if effect["new"]]
+    removed = [effect for effect in ignored if not effect["new"]]
+    for group, state in ((returned, "back"), (removed, "gone")):
+        if len(group) > _NAMED:
+            words.append(f"{len(group)} ignored files are {state}")
+        else:
+            words += [f"'{name_ignored(repo, effect)}' is {state}" for effect in group]
     return ", ".join(words)
 
 

@@ -368,6 +368,16 @@ def list_calls(repo: Repo) -> list[TakenCall]:
     return sorted(calls, key=lambda call: call["at"])
 
 
+def list_taking(repo: Repo) -> set[str]:
+    """The ids of the calls that took something."""
+    work = Worktree(repo)
+    taking = set()
+    for call in list_calls(repo):
+        if call["ended"] or any(is_taken(work, file) for file in call["files"]):
+            taking.add(call["call"])
+    return taking
+
+
 def list_needed(repo: Repo, before: float) -> set[str]:
     """The names of the kept files that records need which are not older than before, seconds since
     1970, and of these records."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.steps.undo import Effect
     from gitcp.text.record_types import JournalLine
 
-_NAMED = 10  # files that come back of which each has a sentence
+_NAMED = 5  # files that come back of which each has a sentence
 
 
 @dataclass(slots=True)

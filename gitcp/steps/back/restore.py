@@ -162,7 +162,7 @@ class KeptEdits:
         their times; the turns and tool uses that were cut in the middle).  Without everywhere only
         those since the last cut."""
         edits = self.list_all() if everywhere else credit.list_edits(self._recent)
-        taking = {call["call"] for call in taken.list_calls(self.repo)}
+        taking = taken.list_taking(self.repo)
         calls = (line for line in self._lines if "unseen" in line or line.get("open") in taking)
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
         return lines, set() if everywhere else self._cut

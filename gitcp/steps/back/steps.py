@@ -394,7 +394,9 @@ def _build_outcome(
     notes: Sequence[str],
 ) -> Outcome:
     """The outcome of a move; step_id: '' if nothing was changed."""
-    beside = effects.summarize_effects(repo, prepared.effects)
+    beside = ""
+    if step_id:
+        beside = effects.summarize_effects(repo, prepared.effects)
     if move.moved:
         beside = effects.summarize_effects(repo, move.step["effects"])
     return {

@@ -181,6 +181,18 @@ def test_a_file_tool_takes_them_too(world: World, project: Agent) -> None:
     assert world.read(".env") == SECRET
 
 
+def test_many_are_counted(world: World, project: Agent) -> None:
+    for name in "abcdefgh":
+        world.write(f"{name}.log", "log\n")
+    calls.run(project, "rm *.log")
+    point = last_call(world)
+    told = done(world, "rewind", "--to", point, "--files-only", "--dry-run")
+    assert "note: so do 4 more ignored files" in told and "afterwards" not in told
+    told = done(world, "rewind", "--to", point, "--files-only")
+    assert "rewound: 9 ignored files are back" in told
+    assert "9 ignored files are gone" in done(world, "undo", "--yes")
+
+
 def test_in_a_linked_worktree(world: World, project: Agent) -> None:
     linked = world.home / "linked"
     world.git("worktree", "add", "-q", str(linked))
