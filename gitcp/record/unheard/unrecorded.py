@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 AUTO = "auto"  # the value of gitcp.import with which they are imported at once
 WEEK = 7 * 24 * 3600  # seconds after its end in which a conversation's work is committed
 _MOST_PATHS = 200  # paths that one git is asked for
-_MOST_RESTING = 50  # conversations of recorded sessions that are compared at each commit
+_MOST_RESTING = 20  # recorded sessions whose conversations are compared at each commit
 _SLACK = 10  # seconds from a prompt to the end of its hook
 _OF_GITCP = b"# gitcp hook"  # is in the beginning of a hook of gitcp's
 _HOOK_HEAD = 1 << 10  # bytes
@@ -434,15 +434,20 @@ def _settle_stored(repo: Repo, record: Record) -> None:
 
 
 def _list_resting(repo: Repo) -> list[str]:
-    """The conversations of recorded sessions that are not at work, those last heard of first: one
-    that grows was resumed."""
-    resting: list[tuple[float, str]] = []
-    for session_id in others.list_state_ids(repo):
+    """The conversations of the recorded sessions that are not at work, of those whose states were
+    written last: one that grows was resumed."""
+    written = {
+        session_id: unheard.read_time(session.get_state_path(repo, session_id))
+        for session_id in others.list_state_ids(repo)
+    }
+    newest = sorted(written, key=lambda session_id: written[session_id], reverse=True)
+    resting: list[str] = []
+    for session_id in newest[:_MOST_RESTING]:
         state = others.peek_state(repo, session_id) or {}
         path = state.get("transcript_path")
         if path and state.get("phase") != "active":
-            resting.append((parse_time(state.get("last_interaction_time")), str(path)))
-    return [path for _, path in sorted(resting, reverse=True)[:_MOST_RESTING]]
+            resting.append(str(path))
+    return resting
 
 
 def _list_logs(repo: Repo) -> list[str]:
