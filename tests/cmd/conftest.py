@@ -17,7 +17,9 @@ def _story(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     at = tmp_path_factory.mktemp("story").resolve()
     with environment(HOME=str(at)):
         world = World(enabled(template, at / "repo"), at / "home")
-        yield tell(world)
+        told = tell(world)
+        world.gitcp("status")  # notes which conversations rest, once
+        yield told
         world.close()
 
 

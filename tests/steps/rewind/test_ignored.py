@@ -64,7 +64,7 @@ def test_a_rewind_brings_ignored_files_back_and_names_what_it_cannot(
     assert not (world.path / ".env").exists()
     told = done(world, "rewind", "--to", point, "--files-only")
     assert f"note: '{world.home}/outside.txt' does not come back: outside of the repository" in told
-    assert "rewound: 1 created, '.env' is back" in told
+    assert "created 1, '.env' is back" in told
     assert (world.read(".env"), world.read("a.py")) == (SECRET, "one\n")
     assert stat.S_IMODE((world.path / ".env").stat().st_mode) == 0o640
     objects = world.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
@@ -83,7 +83,7 @@ def test_a_call_that_took_ignored_files_alone_is_a_point(world: World, project: 
     assert tool["message"] == "before `rm .env`"
     (prompt,) = [p for p in points(world) if p["kind"] == "prompt"]
     told = done(world, "rewind", "--tool", tool["id"])
-    assert "rewound: '.env' is back" in told.replace("taken back", "rewound")
+    assert "'.env' is back" in told
     calls.run(project, "rm .env")
     done(world, "rewind", "--to", prompt["id"], "--files-only", "--", ".env")
     assert world.read(".env") == SECRET
@@ -189,7 +189,7 @@ def test_many_are_counted(world: World, project: Agent) -> None:
     told = done(world, "rewind", "--to", point, "--files-only", "--dry-run")
     assert "note: so do 4 more ignored files" in told and "afterwards" not in told
     told = done(world, "rewind", "--to", point, "--files-only")
-    assert "rewound: 9 ignored files are back" in told
+    assert "9 ignored files are back" in told
     assert "9 ignored files are gone" in done(world, "undo", "--yes")
 
 
