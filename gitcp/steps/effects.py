@@ -85,6 +85,9 @@ def _join_pair(repo: Repo, first: Effect, second: Effect) -> Effect:
     joined = {**second}
     joined["old"] = index.write_part(repo.objects, old)
     joined["new"] = index.write_part(repo.objects, new)
+    intents = {*first.get("intents", ()), *second.get("intents", ())}
+    if intents:
+        joined["intents"] = sorted(intents)
     return joined
 
 
@@ -254,9 +257,13 @@ def _is_in_worktree(repo: Repo, path: str) -> bool:
 def describe_staging(repo: Repo, old: index.Entries, new: index.Entries) -> Effect:
     """The effect of entries of the index that were replaced, as two trees.
 
-    head: HEAD, without which it is not undone.  Versions that do not know the key `index` find that
-    `file` has changed, and refuse to undo it."""
+    head: HEAD, without which it is not undone.  intents: the paths of which the index says without
+    the entries that they will be added.  Versions that do not know the key `index` find that `file`
+    has changed, and refuse to undo it."""
+    made = [path for path, entry in old.items() if entry is None and new.get(path)]
+    intents = index.list_intents(repo, made)
     return {
+        **({"intents": intents} if intents else {}),
         "index": repo.worktree_hash,
         "file": index.locate_index(repo),
         "old": index.write_part(repo.objects, old),
@@ -322,7 +329,8 @@ def _list_staged_paths(objects: Objects, effect: Effect) -> set[str]:
 def _put_staged(repo: Repo, effect: Effect) -> None:
     none = dict.fromkeys(_list_staged_paths(repo.objects, effect))
     old, new = ({**none, **dict(list_files(repo.objects, effect[end]))} for end in ("old", "new"))
-    index.replace_entries(repo, old, new, lambda: _go_back(repo, effect))
+    intents = [path for path in effect.get("intents", ()) if new.get(path) is None]
+    index.replace_entries(repo, old, new, lambda: _go_back(repo, effect), intents)
 
 
 def _go_back(repo: Repo, effect: Effect) -> None:

@@ -53,7 +53,7 @@ _STEP: dict[str, Shape] = {
     "reason": TEXT,
     "effects": [
         dict.fromkeys("stash index head branch note checkpoint ref file old new".split(), OPTIONAL)
-        | {"commits": [OPTIONAL]}
+        | {"commits": [OPTIONAL], "intents": [TEXT]}
     ],
     "targets": [NAME],
     "raw": OBJECT,

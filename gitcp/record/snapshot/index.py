@@ -68,6 +68,13 @@ class IndexFile:
         self.run("update-index", "-z", "--index-info", stdin=info)
         self.run("update-index", "-q", "--refresh", ok=(0, 1))
 
+    def add_intents(self, paths: Iterable[str]) -> None:
+        """Add entries that only say that a file will be added; none for a file that is gone."""
+        top = self.repo.worktree
+        there = [path for path in paths if os.path.lexists(os.path.join(top, path))]
+        if there:
+            self.run("add", "--force", "--intent-to-add", "--", *there)
+
     def remove(self) -> None:
         for path in (self.path, f"{self.path}.lock"):
             files.remove_file(path)
@@ -92,6 +99,16 @@ def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | Non
         mode = f"U{mode}" if status == "U" else mode
         entries[decode_name(path)] = None if status == "D" else (mode, oid)
     return entries
+
+
+def list_intents(repo: Repo, paths: Iterable[str]) -> list[str]:
+    """Those of these paths, which the person's index does not have, that it says will be added."""
+    names = sorted(paths)
+    if not names:
+        return []
+    args = "diff-files --ita-invisible-in-index --diff-filter=A --name-only -z --"
+    found = repo.git.run(*_WAYS, *args.split(), *names)[1].split(b"\0")
+    return [decode_name(name) for name in found if name]
 
 
 def read_entries(repo: Repo, paths: Iterable[str], index: str = "") -> dict[str, Entry | None]:
@@ -127,8 +144,15 @@ def write_part(objects: Objects, entries: Entries) -> str:
     return edit_tree(objects, None, {p: e for p, e in entries.items() if e and e[0][0] != "U"})
 
 
-def replace_entries(repo: Repo, old: Entries, new: Entries, record: Callable[[], object]) -> None:
-    """Set entries of the person's index, after a call of record(); None removes a path.
+def replace_entries(
+    repo: Repo,
+    old: Entries,
+    new: Entries,
+    record: Callable[[], object],
+    intents: Iterable[str] = (),
+) -> None:
+    """Set entries of the person's index, after a call of record(); None removes a path.  intents:
+    the removed paths of which it says then that they will be added.
 
     Raises Changed if the index does not have the old entries of these paths any more, and Busy if
     another git holds it.  The caller holds the lock of the undo log.
@@ -143,6 +167,7 @@ def replace_entries(repo: Repo, old: Entries, new: Entries, record: Callable[[],
         if read_entries(repo, old, index.path) != old:
             raise Changed("the index has changed since it was looked at")
         index.put(new)
+        index.add_intents(intents)
         record()
         install_index(repo, index)
     finally:

@@ -375,3 +375,17 @@ def test_the_parts_of_all_are_the_worktree(world: World, a: Agent, b: Agent, see
         run(world, "stage", "--with-overlaps", "--with-needed", *option)
     assert world.git("diff") == ""
     assert world.git("ls-files", "--others", "--exclude-standard") == ""
+
+
+def test_undo_brings_an_intent_to_add_back(world: World) -> None:
+    world.write("with space.txt", "by the person\n")
+    world.write("other.txt", "by the person\n")
+    world.git("add", "-N", "with space.txt")
+    before = world.git("status", "--porcelain")
+    assert ' A "with space.txt"' in before
+    done(world, "stage", "--by-hand")
+    assert 'A  "with space.txt"' in world.git("status", "--porcelain")
+    done(world, "undo", "-y")
+    assert world.git("status", "--porcelain") == before
+    done(world, "redo", "-y")
+    assert 'A  "with space.txt"' in world.git("status", "--porcelain")
