@@ -58,7 +58,8 @@ stress: $(TOOLS)
 	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py \
 		tests/setup/test_hook_managers.py tests/setup/test_tools_in_turns.py \
 		tests/record/session/test_any_private_file.py tests/steps/rewind/test_real_clients.py \
-		tests/record/snapshot/test_attribute_cases.py tests/model/test_truth.py
+		tests/record/snapshot/test_attribute_cases.py tests/model/test_truth.py \
+		tests/model/test_staged_kinds.py
 
 fuzz: $(TOOLS)
 	LONG=1 $(PY) -m pytest -q -n auto tests/model
