@@ -1,4 +1,5 @@
-"""What gitcp does in a forge's job: one comment on a change, links carried along after a merge.
+"""What gitcp does in a forge's job: one comment on a change and annotations on its lines, links
+carried along after a merge.
 
 It runs in a clone with the whole history; actions of GitHub and jobs of GitLab call it, and say by
 their environment what happened.  Nothing of the change is run.  Needs only Python and gitcp.
@@ -7,6 +8,7 @@ their environment what happened.  Nothing of the change is run.  Needs only Pyth
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import re
@@ -19,11 +21,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gitcp.text.prompt_text import read_first_line
+from gitcp.text.short_ids import shorten_id
+
 MARK = "<!-- gitcp -->"  # begins our comment, by which the next run finds it
 _NONE = "0" * 40
 _MOST = 60000  # characters of a comment: forges refuse one that is much longer
 _PAGE = "gitcp.html"
+_REPORT = "gl-code-quality-report.json"  # GitLab's name of it
+_ANNOTATIONS = 50  # of a change; GitHub takes no more at once
+_PROMPT = 500  # characters of a prompt in an annotation
 _TARGET = "refs/gitcp/target"  # the branch that a change is to be merged into
+_HEAD = "refs/gitcp/change"  # the end of a change, for what is looked for in refs
 
 
 @dataclass
@@ -43,6 +52,18 @@ class Event:
 
     open: Change | None = None
     merged: list[Change] = field(default_factory=list)
+
+
+@dataclass
+class Annotation:
+    """What one prompt wrote of a file.  first, last: its longest run of lines; count: all."""
+
+    path: str
+    first: int
+    last: int
+    count: int
+    title: str
+    message: str
 
 
 class Refused(Exception):
@@ -94,6 +115,10 @@ class Forge:
         """Whether a comment may be ours: a person may have quoted the mark."""
         raise NotImplementedError
 
+    def annotate(self, change: Change, annotations: list[Annotation], summary: str) -> None:
+        """Show annotations on the lines of a change."""
+        raise NotImplementedError
+
 
 class GitHub(Forge):
     renews = "PATCH"
@@ -136,6 +161,29 @@ class GitHub(Forge):
     def is_own(self, comment: Any) -> bool:
         return bool(comment["user"]["type"] == "Bot")
 
+    def annotate(self, change: Change, annotations: list[Annotation], summary: str) -> None:
+        """As those of a check, which neither passes nor fails."""
+        shown = [
+            {
+                "path": one.path,
+                "start_line": one.first,
+                "end_line": one.last,
+                "annotation_level": "notice",
+                "title": one.title,
+                "message": one.message,
+            }
+            for one in annotations
+        ]
+        self.ask(
+            f"repos/{self.repository}/check-runs",
+            "POST",
+            name="gitcp",
+            head_sha=change.head,
+            status="completed",
+            conclusion="neutral",
+            output={"title": summary, "summary": summary, "annotations": shown},
+        )
+
 
 class GitLab(Forge):
     renews = "PUT"
@@ -175,6 +223,21 @@ class GitLab(Forge):
         if not hasattr(self, "name"):
             self.name = self.ask("user")["username"]
         return bool(comment["author"]["username"] == self.name)
+
+    def annotate(self, change: Change, annotations: list[Annotation], summary: str) -> None:
+        """As a code quality report, which the job hands on."""
+        rows = []
+        for one in annotations:
+            key = f"{one.path}\0{one.title}"
+            row = {
+                "check_name": "gitcp",
+                "description": f"{one.title}: {one.message}",
+                "fingerprint": hashlib.sha256(key.encode()).hexdigest(),
+                "severity": "info",
+                "location": {"path": one.path, "lines": {"begin": one.first, "end": one.last}},
+            }
+            rows.append(row)
+        Path(_REPORT).write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def run(*args: str) -> str:
@@ -265,6 +328,69 @@ def describe(change: Change, prompts: bool) -> str:
     return body
 
 
+def list_annotations(change: Change, prompts: bool) -> list[Annotation]:
+    """What each prompt wrote of each file of a change, those with most lines first."""
+    run("git", "update-ref", _HEAD, change.head)
+    patch = subprocess.run(
+        ["git", "diff", "--no-ext-diff", "--no-color", f"{change.base}...{change.head}"],
+        check=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+    command = [str(Path(sys.executable).with_name("gitcp")), "annotate", "--json"]
+    told = subprocess.run(command, input=patch, check=True, stdout=subprocess.PIPE).stdout
+    groups: dict[tuple[str, str, int], list[Any]] = {}
+    for line in told.splitlines():
+        row = json.loads(line)
+        if row.get("who") == "session":
+            key = row["path"], row["session_id"], row["number"] or 0
+            groups.setdefault(key, []).append(row)
+    found = [_build_annotation(rows, prompts) for rows in groups.values()]
+    return sorted(found, key=lambda one: (-one.count, one.path, one.first))
+
+
+def _build_annotation(rows: list[Any], prompts: bool) -> Annotation:
+    """rows: of `gitcp annotate --json`, of one file and prompt."""
+    runs: list[list[int]] = []
+    for number in sorted(row["line"] for row in rows):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    first, last = max(runs, key=lambda run: run[1] - run[0])
+    about = rows[0]
+    title = f"{about['agent'] or 'agent'}, session {shorten_id(about['session_id'])}"
+    if about["number"]:
+        title += f", prompt {about['number']}"
+    places = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs[:10])
+    if len(runs) > 10:
+        places += ", …"
+    message = f"wrote {len(rows)} line{'s' if len(rows) > 1 else ''} of this file: {places}"
+    name = read_first_line(about["prompt"])
+    if prompts and name:
+        message += f"\n> {name[:_PROMPT]}"
+    return Annotation(about["path"], first, last, len(rows), title, message)
+
+
+def show_annotations(forge: Any, change: Change, prompts: bool) -> None:
+    """Annotate the lines of a change, where the forge lets us."""
+    found = list_annotations(change, prompts)
+    summary = f"{sum(one.count for one in found)} lines by agents"
+    if len(found) > _ANNOTATIONS:
+        summary += f"; the {_ANNOTATIONS} largest of {len(found)} parts are shown"
+    try:
+        forge.annotate(change, found[:_ANNOTATIONS], summary)
+    except Refused as e:
+        print(f"no annotations: the forge refuses them ({e})", file=sys.stderr)
+
+
+def write_page(chosen: str) -> None:
+    """Write the page of a change; status 1 says that it lacks something, which it tells."""
+    command = [str(Path(sys.executable).with_name("gitcp")), "page", "-o", _PAGE, chosen]
+    done = subprocess.run(command)
+    if done.returncode not in (0, 1):
+        raise subprocess.CalledProcessError(done.returncode, command)
+
+
 def _tell(env: dict[str, str], name: str, value: str) -> None:
     """Hand a value on to the next steps of a job."""
     if env.get("GITHUB_OUTPUT"):
@@ -273,18 +399,22 @@ def _tell(env: dict[str, str], name: str, value: str) -> None:
 
 
 def report(forge: Any, change: Change, env: dict[str, str], here: bool) -> None:
-    """Comment on a change, write its page where that may be seen, and check it where asked."""
+    """Comment on a change and annotate it, write its page where that may be seen, and check it
+    where asked."""
     bring(change)
-    body = describe(change, here and env.get("PROMPTS") == "true")
+    prompts = here and env.get("PROMPTS") == "true"
+    body = describe(change, prompts)
     try:
         write_comment(forge, change, body)
     except Refused as e:
         print(f"no comment: the forge refuses it ({e})", file=sys.stderr)
         with open(env.get("GITHUB_STEP_SUMMARY") or os.devnull, "a") as f:
             f.write(body)
+    if env.get("ANNOTATIONS", "true") == "true":
+        show_annotations(forge, change, prompts)
     chosen = f"{change.base}..{change.head}"
     if here and env.get("PAGE", "true") == "true":
-        gitcp("page", "-o", _PAGE, chosen)
+        write_page(chosen)
         _tell(env, "page", _PAGE)
     if env.get("CHECK") == "true":
         branch = env.get("GITHUB_BASE_REF") or env["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"]

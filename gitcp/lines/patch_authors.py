@@ -158,7 +158,8 @@ class PatchAuthors:
         if not blob:
             return ""
         ask = ("log", "-1", "--all", "--no-renames", "--raw", "--no-abbrev", "--format=%H")
-        rows = self._repo.git.read_records(
+        git = self._repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
+        rows = git.read_records(
             *ask,
             f"--find-object={blob}",
             "--",

@@ -27,6 +27,7 @@ jobs:
     permissions:
       contents: read
       pull-requests: write
+      checks: write  # annotations on the lines of the change
     concurrency: gitcp-${{{{ github.event.number }}}}
     steps:
       - uses: {checkout}
@@ -59,6 +60,7 @@ gitcp:
     CHECKPOINTS: origin
     PROMPTS: "false"
     PAGE: "true"
+    ANNOTATIONS: "true"
     CHECK: "{check}"
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
@@ -76,6 +78,8 @@ gitcp:
   artifacts:
     when: always
     paths: [gitcp.html]
+    reports:
+      codequality: gl-code-quality-report.json
     expire_in: 30 days
 """
 

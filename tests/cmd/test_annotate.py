@@ -62,6 +62,14 @@ def test_what_is_not_committed_has_its_prompt(written: World) -> None:
     assert [line.split(" ")[0] for line in heads] == ["diff", "index", "---", "+++", "@@", ""]
 
 
+def test_a_patch_between_commits_that_are_not_checked_out(written: World) -> None:
+    branch = written.git("symbolic-ref", "--short", "HEAD")
+    written.git("checkout", "-q", "-f", "-b", "aside", "HEAD^")
+    patch = written.git("diff", f"aside..{branch}") + "\n"
+    found = marks(annotate(written, patch))
+    assert found == {**dict.fromkeys(GREET.splitlines(), FIRST), "the person's own": PERSON}
+
+
 def test_what_the_person_wrote_has_his_name(written: World) -> None:
     written.write("own.txt", "the person's own\nand more\n")
     assert marks(annotate(written, written.git("diff") + "\n"))["and more"] == PERSON

@@ -35,7 +35,7 @@ def test_the_job_of_github_is_pinned_and_each_has_only_the_right_it_needs(repo: 
     assert job["permissions"] == {} and job[True]["push"] == {"branches": ["main: no"]}
     rights = {name: each["permissions"] for name, each in job["jobs"].items()}
     assert rights == {
-        "comment": {"contents": "read", "pull-requests": "write"},
+        "comment": {"contents": "read", "pull-requests": "write", "checks": "write"},
         "links": {"contents": "write"},
     }
     for each in job["jobs"].values():

@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
             args.error("--serve writes no file: it cannot be used with -o or --json")
         return _serve(repo, args)
     if args.json:
-        if args.o or args.open or args.abandoned or args.full:
+        if any((args.o, args.open, args.abandoned, args.full)):
             args.error("--json cannot be used with -o, --open, --full or --abandoned")
         page = gather_page(repo, args.name, not args.no_prompts, has_all=True)
         return cli.write_records([page.build_record()])

@@ -31,10 +31,11 @@ PERSON = {"user": {"type": "User"}, "author": {"username": "ada"}}
 @dataclass
 class Forge:
     """comments: of the one change there is.  pulls: commit -> what was merged as it.  refuses:
-    as to the token of a fork's job."""
+    as to the token of a fork's job.  checks: GitHub's, of the one change."""
 
     comments: list[Json] = field(default_factory=list)
     pulls: dict[str, list[Json]] = field(default_factory=dict)
+    checks: list[Json] = field(default_factory=list)
     refuses: bool = False
     asked: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -49,6 +50,9 @@ class Forge:
             return 200, self.pulls.get(match[1], [])
         if method != "GET" and self.refuses:
             return 403, {}
+        if path.endswith("/check-runs"):
+            self.checks.append(value)
+            return 201, {}
         if method == "GET":
             return 200, self.comments
         if method == "POST":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.checkpoints.share import forge as forges
 from tests.checkpoints.share.forge import ACTION, JOB, PERSON, Forge, finish, github, gitlab, merge
 from tests.support.harness import World
@@ -143,6 +145,17 @@ def test_prompts_and_page_are_shown_only_if_the_repository_holds_the_checkpoints
     event = {"action": "opened", "pull_request": pull(topic)}
     finish(github(forge, topic, "job", "pull_request", event, prompts="true"))
     assert "write one" in forge.comments[0]["body"]
+    (check,) = forge.checks
+    told = check["output"]["annotations"]
+    assert (check["head_sha"], check["conclusion"]) == (topic.git("rev-parse", "topic"), "neutral")
+    assert [(one["path"], one["start_line"], one["end_line"]) for one in told] == [
+        ("one.py", 1, 2),
+        ("two.py", 1, 2),
+    ]
+    title = f"Claude Code, session {shorten_id('s1')}, prompt 2"
+    assert (told[1]["title"], told[1]["annotation_level"]) == (title, "notice")
+    assert told[1]["message"] == "wrote 2 lines of this file: 1-2\n> write two"
+    assert check["output"]["title"] == "4 lines by agents"
     assert (topic.home / "job.output").read_text() == "page=gitcp.html\n"
     assert "write one" in (topic.path.parent / "job" / "gitcp.html").read_text()
     private = topic.path.parent / "private.git"
@@ -151,6 +164,7 @@ def test_prompts_and_page_are_shown_only_if_the_repository_holds_the_checkpoints
     finish(github(forge, topic, "job2", "pull_request", event, **more))
     assert "2 commits" in forge.comments[0]["body"]
     assert "write one" not in forge.comments[0]["body"]
+    assert "write two" not in json.dumps(forge.checks[1]) and len(forge.checks) == 2
     assert not (topic.home / "job2.output").exists()
 
 
@@ -159,7 +173,8 @@ def test_a_forks_token_that_cannot_write_leaves_the_numbers_in_the_summary(
 ) -> None:
     forge.refuses = True
     event = {"action": "opened", "pull_request": pull(topic)}
-    assert "no comment" in finish(github(forge, topic, "job", "pull_request", event))
+    said = finish(github(forge, topic, "job", "pull_request", event))
+    assert "no comment" in said and "no annotations" in said
     assert "2 commits" in (topic.home / "job.summary").read_text()
     assert forge.comments == []
 
@@ -190,6 +205,13 @@ def test_gitlab_has_the_same_comment_and_the_same_links(topic: World, forge: For
     finish(gitlab(forge, topic, "again", **opened))
     assert [comment["id"] for comment in forge.comments] == [1, 2]
     assert "2 commits" in forge.comments[1]["body"]
+    report = json.loads((topic.path.parent / "job" / "gl-code-quality-report.json").read_text())
+    assert JOB["artifacts"]["reports"] == {"codequality": "gl-code-quality-report.json"}
+    places = [(one["location"]["path"], one["location"]["lines"]) for one in report]
+    lines = {"begin": 1, "end": 2}
+    assert places == [("one.py", lines), ("two.py", lines)]
+    assert {one["severity"] for one in report} == {"info"}
+    assert len({one["fingerprint"] for one in report}) == 2
     onto = merge(topic, "squash", "refs/merge-requests/1/head")
     merged = {"iid": 1, "state": "merged", "sha": head, "squash_commit_sha": onto}
     forge.pulls[onto] = [{**merged, "merge_commit_sha": None}]
@@ -207,3 +229,17 @@ def test_what_a_job_takes_from_elsewhere_is_pinned() -> None:
     assert all(re.fullmatch(r"[\w-]+==[\w.]+", pin) for pin in pins)
     installs = [step["run"] for step in ACTION["runs"]["steps"] if "install" in step.get("run", "")]
     assert all("-c" in script for script in [*installs, JOB["script"][4]])
+
+
+def test_annotations_are_one_a_file_and_prompt_and_the_largest_come_first() -> None:
+    from contrib import forge as ours
+
+    def rows(path: str, number: int, *lines: int) -> list[Any]:
+        about = {"path": path, "session_id": "s", "number": number, "agent": "Codex"}
+        return [{**about, "prompt": "Do it", "line": line} for line in lines]
+
+    one = ours._build_annotation(rows("a.py", 3, 9, 2, 3, 4, 30, 8), True)
+    assert (one.first, one.last, one.count) == (2, 4, 6)
+    assert one.message == "wrote 6 lines of this file: 2-4, 8-9, 30\n> Do it"
+    many = ours._build_annotation(rows("a.py", 3, *range(1, 60, 2)), False)
+    assert many.message.endswith("17, 19, …") and many.count == 30
