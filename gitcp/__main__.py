@@ -150,10 +150,9 @@ def format_overview() -> str:
     """The usage line and the everyday commands, on one screen."""
     parts = [_USAGE]
     for purpose, names in commands.EVERYDAY.items():
-        parts.append(f"\n{purpose}")
+        parts.append(purpose)
         parts += [f"   {name:9} {commands.get_summary(name)}" for name in names]
-    parts.append("\n'gitcp demo' shows how it works; 'gitcp ui' is a browser of all this.")
-    parts.append("'gitcp help -a' lists all commands, 'gitcp help <command>' opens a page.")
+    parts.append("'gitcp demo' shows how it works, 'gitcp help -a' lists all commands")
     return "\n".join(parts)
 
 

@@ -123,9 +123,19 @@ FOLDERS = {
 _FOLDER = {name: f for f, names in FOLDERS.items() for name in names.split()}
 # The commands that `gitcp` alone shows, by purpose.
 EVERYDAY = {
-    "start, and see that it works": ("enable", "status", "doctor"),
-    "ask what happened": ("log", "show", "why", "search", "stats"),
-    "go back": ("rewind", "undo", "resume"),
+    "start, and see that it works": ("enable", "status", "sessions", "doctor"),
+    "ask what happened": (
+        "log",
+        "recap",
+        "show",
+        "why",
+        "blame",
+        "search",
+        "stats",
+        "page",
+        "ui",
+    ),
+    "go back": ("rewind", "undo", "redo", "resume"),
     "share": ("push",),
 }
 # What git runs as well: `git why` is git-why on PATH.

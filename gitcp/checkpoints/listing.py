@@ -285,6 +285,16 @@ def find_carriers(repo: Repo, ids: Iterable[str]) -> dict[str, list[str]]:
     return carriers
 
 
+def count_carrying(repo: Repo) -> int:
+    """The number of commits that name a checkpoint in their message or note."""
+    args = ["--format=%x00", "--no-show-signature", "--no-follow"]
+    try:
+        out = repo.git.run("log", f"--notes={notes.REF}", *args, *CARRYING)[1]
+    except GitError:  # the ref of the notes is damaged
+        out = repo.git.run("log", "--no-notes", *args, *CARRYING)[1]
+    return out.count(b"\0")
+
+
 def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
     try:
         return [(oid, i) for oid, names in notes.list_links(objects) for i in names if i in ids]

@@ -27,7 +27,7 @@ from gitcp.record import journal
 from gitcp.record.session import others
 from gitcp.record.session.client_transcript import has_local, open_live, read_live
 from gitcp.record.stream import read_tips, tasks
-from gitcp.text.spans import abbreviate
+from gitcp.text.spans import abbreviate, count_gits_digits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def _format_usual(entries: Iterable[BlameEntry]) -> tuple[dict[str, Label], int]
             minutes = -minutes
         moment = time.gmtime(int(seconds) + 60 * minutes)
         date = time.strftime("%Y-%m-%d %H:%M:%S ", moment).encode() + zone
-        labels[choose_date(entry)] = abbreviate(entry["oid"]).encode(), date
+        short = entry["oid"][: count_gits_digits()]
+        labels[choose_date(entry)] = short.encode(), date
     return labels, _USUAL_WIDTH
 
 

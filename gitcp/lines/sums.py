@@ -16,6 +16,7 @@ from gitcp.agents import transcripts
 from gitcp.checkpoints.format import line_authors
 from gitcp.errors import Error, InputError
 from gitcp.lines.tally import WHO, get_word, make_counts
+from gitcp.text.times import format_day
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Sums:
 
     def __init__(self) -> None:
         self.commits = self.linked = 0
+        self._with_lines = 0  # commits that add lines
+        self._recorded = 0  # those of them of whose lines each has a known author
         self.added, self.removed = make_counts(), make_counts()
         self.by_neighbours = 0  # of those added
         self.models: dict[tuple[str, str], int] = {}
@@ -57,7 +60,7 @@ class Sums:
         attested = self._attest(tally)
         for file in tally.files:
             row = self.files[file.path]
-            day = self.days[tally.day]
+            day = self.days[format_day(tally.time)]
             self.by_neighbours += file.by_neighbours
             row["removed"] += file.removed
             day["removed"] += file.removed
@@ -70,6 +73,10 @@ class Sums:
                 if not isinstance(who, str):
                     self.models[who[:2]] = self.models.get(who[:2], 0) + count
                     self._get_session(who[2], who[0])["added"] += count
+        counts = tally.sum_added()
+        if sum(counts.values()):
+            self._with_lines += 1
+            self._recorded += not (counts["unknown"] or counts["unrecorded"])
         for name, count in tally.sum_removed().items():
             self.removed[name] += count
         for session in tally.sessions:
@@ -122,6 +129,7 @@ class Sums:
             "added": self.added,
             "removed": self.removed,
             "by_neighbours": self.by_neighbours,
+            "coverage": {"commits": self._with_lines, "recorded": self._recorded},
             "tokens": transcripts.add_tokens(
                 *(session["tokens"] for session in self.sessions.values())
             ),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.lines.tally import Tally
 
-RULE = f"2 {memo.FORMAT}"  # changes with each change of what a tally says
+RULE = f"3 {memo.FORMAT}"  # changes with each change of what a tally says
 _WINDOW = 512  # commits whose kept tallies are looked at together
 _OBJECT = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
 _MANY = 5000  # commits that were not recorded and are counted unasked

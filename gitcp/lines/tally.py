@@ -65,12 +65,13 @@ class SessionTally:
 class Tally:
     """The counts of a commit.
 
-    unsaid: the author, a word of WHO, of lines without a known one.  attested: the agent that a
-    commit without a checkpoint names.  is_merge: its lines count in the merged commits.
+    time: of the commit, seconds since 1970.  unsaid: the author, a word of WHO, of lines without a
+    known one.  attested: the agent that a commit without a checkpoint names.  is_merge: its lines
+    count in the merged commits.
     """
 
     oid: str
-    day: str
+    time: int
     linked: bool
     unsaid: str
     attested: str
@@ -85,7 +86,7 @@ class Tally:
             (s.checkpoint_id, s.session_id, s.agent, s.turns, s.model, s.spent, s.removed_by)
             for s in self.sessions
         ]
-        facts = self.oid, self.day, self.linked, self.unsaid, self.attested, self.is_merge
+        facts = self.oid, self.time, self.linked, self.unsaid, self.attested, self.is_merge
         return *facts, files, sessions
 
     def limit(self, is_chosen: Callable[[str], bool]) -> Tally:
@@ -167,7 +168,7 @@ def count_commit(commit: CommitCounts) -> Tally:
     ]
     return Tally(
         commit["oid"],
-        commit["day"],
+        int(commit["committer"].rpartition(" ")[2] or 0),
         commit["linked"],
         get_default_owner(commit),
         commit["unsaid"]["agent"],

@@ -36,6 +36,7 @@ from gitcp.git.objects import (
 from gitcp.git.objects.object_lists import build_log_args, read_names
 from gitcp.git.objects.reading import run_tasks, split_windows, spread_batches
 from gitcp.lines import edit_lines, tallies
+from gitcp.lines.tally import find_model
 from gitcp.record import journal, stream
 from gitcp.record.journal import credit
 from gitcp.record.session import others
@@ -623,14 +624,18 @@ def _read_turns(repo: Repo, session: Record) -> Iterator[Record]:
     """
     chains = stream_list.read_chains(repo, stream.list_tips(repo))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
+    committed = [one["checkpoint_id"] for one in session["checkpoints"] if one["checkpoint_id"]]
+    carriers = listing.find_carriers(repo, committed)
+    known_heads = heads.Heads(repo)
     for checkpoint in session["checkpoints"]:
         if checkpoint["message"] == stream.FOLLOWED:
             continue
         try:
-            more = _read_turn(repo, session["session_id"], checkpoint, temporary)
+            more = _read_turn(repo, session["session_id"], checkpoint, temporary, known_heads)
         except Error:
             more = {}
-        yield {**checkpoint, **more}
+        commits = carriers.get(checkpoint["checkpoint_id"]) or [""]
+        yield {**checkpoint, **more, "commit": commits[0]}
 
 
 def _read_turn(
@@ -638,6 +643,7 @@ def _read_turn(
     session_id: str,
     checkpoint: Record,
     temporary: dict[str, Record],
+    known_heads: heads.Heads,
 ) -> Record:
     if checkpoint["checkpoint_id"]:
         stored = checkpoints.read_checkpoint(repo, checkpoint["checkpoint_id"])
@@ -646,20 +652,37 @@ def _read_turn(
             entry["files"], entry["directory"]
         )
         part = schema.build_part(entry["metadata"], asked)
+        known_heads.add([part], [entry])
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
     step = stream_list.read_details(repo.objects, temporary[checkpoint["oid"]])
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
 
 
+class NoSession(Error):
+    """No session is behind a commit.  oid: of the commit."""
+
+    def __init__(self, oid: str) -> None:
+        super().__init__(f"no session is behind commit '{abbreviate(oid)}'")
+        self.oid = oid
+
+
+def find_newest_with_session(repo: Repo, oid: str) -> str:
+    """The newest commit in the history of a commit that names a checkpoint; '' for none."""
+    args = ["--format=%H", "--no-show-signature", "--no-notes", "--max-count=1", "-E"]
+    grep = ["--regexp-ignore-case", commit_message.GREP]
+    return repo.git.run("log", *args, *grep, oid)[1].decode().strip()
+
+
 def read_linked(repo: Repo, oid: str) -> list[Record]:
-    """The checkpoints of a commit.  Raises Error if it has none, or none is stored here."""
+    """The checkpoints of a commit.  Raises NoSession if it has none, Error if none is stored
+    here."""
     names = listing.list_ids(repo, oid)
     if not names:
-        raise Error(f"commit '{abbreviate(oid)}' has no checkpoint: no session is behind it")
+        raise NoSession(oid)
     here = [name for name in names if checkpoints.find_checkpoint(repo, name)]
     if not here:
-        absent = f"checkpoint '{names[0]}' of commit '{abbreviate(oid)}' is not in this repository"
-        raise Error(f"{absent}; 'gitcp fetch' may bring it")
+        absent = f"the conversation of {abbreviate(oid)} is not here"
+        raise Error(f"{absent}: 'gitcp fetch' may bring it")
     return read_committed(repo, here, oid) + [
         {"type": "checkpoint", "checkpoint_id": name, "missing": True}
         for name in names
@@ -684,7 +707,10 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
         commits = []
         for oid in oids:
             commit = parse_commit(oid, repo.objects.need(oid, "commit"))
-            subject, time = commit["message"].partition("\n")[0], parse_ident(commit["author"])[1]
+            subject, time = (
+                commit["message"].partition("\n")[0],
+                parse_ident(commit["committer"])[1],
+            )
             shown = {"oid": oid, "author": names[oid], "time": time, "message": subject}
             commits.append({**shown, "lines": lines_by_oid.get(oid)})
         contents = []
@@ -699,7 +725,10 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
             part = schema.build_part(content["metadata"], sent)
             more = {key: content[key] for key in ("hash", "tasks", "transcript")}
             more["prompts"] = sent
-            turns = {"linked_turns": _list_linked_turns(content["metadata"])}
+            turns = {
+                "linked_turns": _list_linked_turns(content["metadata"]),
+                "model": find_model(content["metadata"].get("turns")),
+            }
             known_heads.add([part], [entry])
             contents.append({"index": entry["index"], **part, **more, **turns})
         listed = listing.build_record(checkpoint)

@@ -20,7 +20,7 @@ from gitcp.record.snapshot import index
 from gitcp.steps.back import plan
 from gitcp.steps.undo import get_kind, hold_log, read_steps, withdraw_step
 from gitcp.text.ids import BRANCHES, NOTES
-from gitcp.text.spans import count_noun
+from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def summarize_effects(repo: Repo, effects: Sequence[Effect]) -> str:
             what = "is back" if effect["new"] else "is off the stash"
             words.append(f"{_name_subject(effect)} {what}")
         if get_kind(effect) == "index":
-            head = [effect["commits"][1][:7] or "no commit"] if "commits" in effect else []
+            head = [abbreviate(effect["commits"][1]) or "no commit"] if "commits" in effect else []
             words += [f"HEAD is at {oid}" for oid in head]
             count = len(_list_staged_paths(repo.objects, effect))
             words += [f"{count_noun(count, 'file')} changed in the index"] if count else []

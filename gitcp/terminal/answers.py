@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gitcp.steps.back.plan import describe_lacking
 from gitcp.terminal import origins
-from gitcp.terminal.history import draw_excerpt, draw_parent, draw_prompts
+from gitcp.terminal.history import draw_excerpt
 from gitcp.terminal.usage import format_usage
 from gitcp.text import prompt_text
 from gitcp.text.json import ensure_object
@@ -15,7 +14,6 @@ from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import (
     abbreviate,
     count_noun,
-    cut_rows,
     shorten,
 )
 
@@ -267,105 +265,3 @@ def draw_patch(rows: Iterable[str]) -> Iterator[Line]:
     for row in rows:
         head = row.startswith(("diff ", "index ", "+++ ", "--- "))
         yield [(row, "bold" if head else _PATCH.get(row[:1], ""))]
-
-
-# Draw the lines of `gitcp show` for a temporary checkpoint, a point and a session.
-_LINES = 12  # of a list that is not shown in full
-_POINTS = {  # kind -> (description, the noun for what changed files after it)
-    "prompt": ("before a prompt", "turn"),
-    "tool": ("before a tool use", "tool use"),
-    "safety": ("kept by undo", "step"),
-}
-_CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D", "red")}
-
-
-def draw_shown_temporary(
-    checkpoint: Record, when: When, full: bool, talk: bool, whole: bool = False
-) -> Iterator[Line]:
-    """A temporary checkpoint as read_temporary() makes it; flags as for draw_committed()."""
-    yield [("temporary checkpoint ", ""), (checkpoint["oid"], "cyan")]
-    yield [(f"  {when(checkpoint['time'])}  {checkpoint['message']}", "")]
-    agent = checkpoint["agent"] or "Agent"
-    yield [("  session ", ""), (checkpoint["session_id"], "yellow"), (f"  {agent}", "green")]
-    where = f"stream {checkpoint['stream']}, base {abbreviate(checkpoint['base_commit']) or '?'}"
-    task = f", task {checkpoint['tool_use_id']}" if checkpoint["tool_use_id"] else ""
-    yield [(f"  {where}{task}", "")]
-    yield from draw_prompts([checkpoint["prompt"]] if checkpoint["prompt"] else [])
-    yield from _draw_changes("Files since the one before", checkpoint["files"])
-    if talk:
-        start = 0 if whole else checkpoint["start"]
-        yield from draw_excerpt(checkpoint["transcript"], start, full)
-
-
-def draw_other_point(record: Record, when: When) -> Iterator[Line]:
-    """A point that is not a checkpoint, as gitcp.steps.back.steps makes it."""
-    kind, whose = _POINTS[record["kind"]]
-    if record["id"].endswith(":after"):
-        kind = kind.replace("before", "after")
-    yield [("point ", ""), (record["id"], "cyan"), (f"  {kind}", "")]
-    yield [(f"  {when(record['time'])}  {record['message']}", "")]
-    if record["session_id"]:
-        yield [("  session ", ""), (record["session_id"], "yellow")]
-    expired = "it has expired: its content is gone" if record["gone"] else ""
-    for sentence in filter(None, (describe_lacking(record["kind"], record["lacking"]), expired)):
-        yield [(f"  {sentence}", "red")]
-    yield from draw_prompts([record["session_prompt"]] if record["session_prompt"] else [])
-    yield from _draw_changes(f"Files that this {whose} changed", record["files"])
-
-
-def _draw_changes(head: str, files: dict[str, str]) -> Iterator[Line]:
-    if files:
-        yield [(f"  {head}:", "bold")]
-    for path, change in files.items():
-        letter, colour = _CHANGES[change]
-        yield [(f"    {letter} ", colour), (path, "")]
-
-
-def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
-    """A record of list-sessions, with its checkpoints, which may be an iterator.  full: with
-    every prompt and file of each."""
-    agent = record.get("agent_type") or "Agent"
-    yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
-    if "unreadable" in record:
-        yield [(f"  its state cannot be read: {record['unreadable']}", "red")]
-    phase = record.get("phase") or "without a state"
-    facts = [f"{phase}, {record['strategy']}, started {record['started_at'] or 'at no known time'}"]
-    if record.get("worktree_path"):
-        facts.append(
-            f"in {record['worktree_path']} at {abbreviate(str(record.get('base_commit')))}"
-        )
-    yield from ([(f"  {fact}", "")] for fact in [*facts, shorten(record["description"], 100)])
-    if used := format_usage(record.get("token_usage"), agent):
-        yield [(f"  {used}", "")]
-    touched = record.get("files_touched") or ()
-    if touched:
-        yield [("  Not committed yet:", "bold")]
-        most = len(touched) if full else _LINES
-        rows = [(f"    {path}", "") for path in touched]
-        rows = cut_rows(rows, most, lambda n: (f"    … {count_noun(n, 'more file')}", "dim"))
-        yield from ([row] for row in rows)
-    for number, checkpoint in enumerate(record["checkpoints"]):
-        if not number:
-            yield [("  Checkpoints:", "bold")]
-        yield from _draw_checkpoint(checkpoint, when, full)
-
-
-def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Line]:
-    """A line for a session's checkpoint and its last prompt; full: each prompt and file."""
-    name = checkpoint["checkpoint_id"] or checkpoint["oid"][:12]
-    asked, files = checkpoint.get("asked", ()), checkpoint.get("files", {})
-    kind = "" if checkpoint["checkpoint_id"] else "  (temporary)"
-    folded = [count_noun(len(asked), "prompt")] if len(asked) > 1 else []
-    folded += [count_noun(len(files), "file")] if files else []
-    yield [
-        (f"    {name}", "cyan"),
-        (f"  {when(checkpoint['time'])}  {shorten(checkpoint['message'], 72)}", ""),
-        (kind, "dim"),
-        (f"  {', '.join(folded)}" if folded and not full else "", "dim"),
-    ]
-    yield from draw_parent(asked)
-    for prompt in asked if full else asked[-1:]:
-        yield [(f"      {shorten(prompt, 100)}", "")]
-    for path, change in files.items() if full else ():
-        letter, colour = _CHANGES.get(change, (" ", ""))
-        yield [(f"        {letter} ", colour), (path, "dim")]

@@ -54,13 +54,19 @@ _FULL = 1 << 20  # bytes: gitcp writes nothing to a disk that has less left
 PACKAGES = ("filelock", "orjson", "plumbum")
 # Of the kinds of console.warn_lacking(): what several are called, and what helps.
 _LACKING = {
-    console.TRANSCRIPT: "transcripts are not here",
-    console.ABSENT: "parts of checkpoints are not here",
-    console.DAMAGED: "checkpoints are damaged and read in part",
+    console.TRANSCRIPT: "conversations are not here",
+    console.ABSENT: "parts of conversations are not here",
+    console.DAMAGED: "conversations are damaged and read in part",
     console.CONTENT: "contents of files are not here",
     console.HISTORY: "parts of the history are not here",
 }
-_FETCH = "'gitcp fetch --all' brings what a remote has"
+_COUNTS = ("--limit", "--max-count", "--count")  # what others call -n
+# What is said of one, in place of the object that git lacks.
+_ONE = {
+    console.TRANSCRIPT: "a conversation is not here",
+    console.ABSENT: "a part of a conversation is not here",
+}
+_FETCH = "'gitcp fetch --all' may bring more"
 _REMEDIES = {
     console.TRANSCRIPT: _FETCH,
     console.ABSENT: _FETCH,
@@ -161,10 +167,12 @@ def _run_body(body: Callable[[], int]) -> int:
 
 
 def print_lacking() -> None:
-    """Print what was missing: one line for each kind, with the first as the example of several."""
+    """Print what was missing: one line for each kind, with the first as the example of several; at
+    a terminal without the names of objects, which 'gitcp doctor -v' lists."""
     term.hide_progress()
+    is_short = sys.stderr is not None and sys.stderr.isatty()
     for kind, messages in console.take_lacking().items():
-        message = _tell_lacking(kind, messages)
+        message = _tell_lacking(kind, messages, is_short=is_short)
         print("warning:", escape_unprintable(message), file=sys.stderr)
 
 
@@ -176,11 +184,14 @@ def list_lacking() -> list[str]:
     return [_tell_lacking(kind, messages) for kind, messages in messages_by_kind.items()]
 
 
-def _tell_lacking(kind: str, messages: Sequence[str]) -> str:
-    """What was missing of a kind, in one line."""
-    what = messages[0]
+def _tell_lacking(kind: str, messages: Sequence[str], *, is_short: bool = False) -> str:
+    """What was missing of a kind, in one line; is_short: without the names of objects."""
+    has_names = not (is_short and kind in _ONE)
+    what = messages[0] if has_names else _ONE[kind]
     if len(messages) > 1:
-        what = f"{len(messages)} {_LACKING[kind]}, such as {what}"
+        what = f"{len(messages)} {_LACKING[kind]}"
+        if has_names:
+            what += f", such as {messages[0]}"
     return what.replace("\n", " ") + f"; {_REMEDIES[kind]}"
 
 
@@ -316,7 +327,10 @@ class Parser(argparse.ArgumentParser):
         parsed, more = self.parse_known_args(args)
         if more:
             known = [o for o in self._option_string_actions if o.startswith("--")]
-            meant = console.suggest(more[0].partition("=")[0], known)
+            given = more[0].partition("=")[0]
+            meant = console.suggest(given, known)
+            if given in _COUNTS and "-n" in self._option_string_actions:
+                meant = "; did you mean '-n'?"
             self.error(f"unknown argument: '{more[0]}'{meant}")
         return parsed
 
@@ -335,7 +349,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         message = message.removeprefix("argument ")
         message = message.replace("ignored explicit argument", "takes no value, but has")
-        raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
+        usage = self.format_usage().rstrip().splitlines()
+        if len(usage) > 2:
+            command = self.prog.replace("gitcp-", "gitcp ", 1)
+            usage = [f"{usage[0]} …", f"  '{command} -h' lists the options"]
+        raise UsageError("\n".join([message, *usage]))
 
 
 # The options by which git log chooses commits.

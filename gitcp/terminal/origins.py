@@ -271,7 +271,7 @@ def draw_causes(causes: FileCauses, ago: Ago, width: int, most: int) -> Iterator
     yield []
     for cause in causes.causes[:most]:
         yield draw_row(_build_row(cause, ago), width)
-        yield draw_below(_format_places(cause), width, has_id=False, indent=INDENT)
+        yield draw_below(_format_places(cause), width, has_id=False)
     left = len(causes.causes) - most
     if left > 0:
         yield [(f"{INDENT}and {left} more: -n {len(causes.causes)}", "dim")]

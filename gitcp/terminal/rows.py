@@ -8,16 +8,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitcp.text import prompt_text
-from gitcp.text.spans import count_cells, format_number, join_words, pad, shorten
+from gitcp.text.spans import (
+    clip,
+    count_cells,
+    escape_part,
+    format_number,
+    join_words,
+    pad,
+    shorten,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gitcp.checkpoints.format.schema import Part
     from gitcp.text.spans import Line
 
+# What a session is doing.
+WORKING, WAITING, STOPPED, ENDED = "working", "waiting", "stopped in a prompt", "ended"
+# The same by the words of a record `activity`.
+STATES = {"open": WORKING, "waiting": WAITING, "stopped": STOPPED, "ended": ENDED}
 ID, WHEN, WHO = 8, 9, 12  # cells of a column; two spaces follow it
 INDENT = "  "
 _LEAST = 20  # cells of a text beside numbers
+_TEXT_AT = ID + 2 + WHEN + 2 + WHO + 2  # cells before a text
+_PATHS = 5  # that stand below a row
 NO_LIMIT = 0
 
 
@@ -38,10 +54,12 @@ class Row:
 
 
 def draw_row(row: Row, width: int) -> Line:
-    """A row in at most width cells (NO_LIMIT: nothing is cut)."""
+    """A row in at most width cells (NO_LIMIT: nothing is cut).
+
+    The columns of an indented row without a time are those of the row above it."""
     if row.has_id:
         name = row.indent + row.name + " " * (ID - len(row.name))
-        when = pad(row.when, WHEN - len(row.indent))
+        when = pad(row.when, WHEN if row.when else WHEN - len(row.indent))
         line: Line = [(name, "yellow"), ("  ", ""), (when, "dim")]
     else:
         line = [(row.indent, ""), (pad(row.when, WHEN), "dim")]
@@ -60,15 +78,47 @@ def draw_row(row: Row, width: int) -> Line:
     return [*line, ("  ", ""), (shorten(text, max(1, room)), row.style)]
 
 
-def draw_below(
-    text: str, width: int, style: str = "dim", indent: str = "", has_id: bool = True
-) -> Line:
-    """A second line of a row, below its text."""
-    first = ID + 2 if has_id else len(indent)
-    start = " " * (first + WHEN + 2 + WHO + 2)
-    if width != NO_LIMIT:
-        text = shorten(text, max(1, width - len(start)))
-    return [(start, ""), (text, style)]
+def draw_below(text: str, width: int, style: str = "dim", *, has_id: bool = True) -> Line:
+    """A second line of an indented row with a time, below its text.  has_id: as that of Row."""
+    start = INDENT + " " * (_TEXT_AT if has_id else _TEXT_AT - ID - 2)
+    line = escape_part(text)
+    most = max(1, width - len(start))
+    if width != NO_LIMIT and count_cells(line) > most:
+        line = clip(line, most - 1)[0].rstrip() + "…"
+    return [(start, ""), (line, style)]
+
+
+def name_state(phase: str, is_dead: bool) -> str:
+    """What a session is doing, by its phase; is_dead: its agent's process is gone."""
+    if phase == "active":
+        return STOPPED if is_dead else WORKING
+    if phase == "idle" and not is_dead:
+        return WAITING
+    return ENDED
+
+
+def list_paths(paths: Sequence[str], width: int, room: int = 0) -> str:
+    """Paths in what is left of the second line of a row, and the number of the others.
+
+    room: cells of that line that something else takes."""
+    most = width - len(INDENT) - _TEXT_AT - room
+    words = ""
+    for number, path in enumerate(paths):
+        left = len(paths) - number
+        more = f"  and {left} more" if left > 1 else ""
+        text = f"{words}  {path}" if words else path
+        if number >= _PATHS or (width != NO_LIMIT and words and len(text + more) > most):
+            return f"{words}  and {left} more"
+        words = text
+    return words
+
+
+def shorten_path(path: str, size: int) -> str:
+    """A path in at most size cells, without its beginning if it is too long."""
+    over = count_cells(path) - max(2, size)
+    if over <= 0:
+        return path
+    return "…" + path[over + 1 :]
 
 
 def format_changes(added: int, removed: int) -> str:

@@ -1,31 +1,72 @@
-"""The lines of `gitcp status`: whether it records, sessions at work, streams and reasons."""
+"""The lines of `gitcp status`: whether it records, who is at work, what is not committed."""
 
 from __future__ import annotations
 
-from gitcp.setup.care.findings import format_remedy
+from dataclasses import dataclass
+
+from gitcp.setup.care import sentences
+from gitcp.terminal.rows import (
+    ENDED,
+    ID,
+    INDENT,
+    NO_LIMIT,
+    STOPPED,
+    Row,
+    draw_below,
+    draw_row,
+    list_paths,
+    name_state,
+    shorten_path,
+)
 from gitcp.text import ids, prompt_text
 from gitcp.text.ids import ARCHIVE
 from gitcp.text.short_ids import shorten_id
-from gitcp.text.spans import abbreviate, count_noun, shorten
+from gitcp.text.spans import abbreviate, count_cells, count_noun, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gitcp.text.record_types import Record
     from gitcp.text.spans import Ago, Line
 
 _WAKE = "'gitcp enable' wakes it"
-_BEGIN, _BEGIN_ELSEWHERE = "'gitcp enable' installs the hooks", "'gitcp enable' in a worktree of it"
-_PHASES = {"active": "green", "idle": "cyan", "ended": "dim"}
-# What is said of a session whose agent's process is gone, by its phase.
-_DEAD = {"active": ("active, its agent is gone", "red"), "idle": ("ended", "dim")}
-_STATUS_PROMPT = 60
-_NAMED = 4  # paths of an entry of the stash
-_SCREEN = 24  # lines
-# How many of each kind are listed; if that is more than a screen, fewer, first of the first kinds.
-_LISTED = {"stashes": 5, "streams": 3, "worktrees": 2, "sessions": 4}
+_BEGIN, _BEGIN_ELSEWHERE = "'gitcp enable' begins", "'gitcp enable' in a worktree of it begins"
+_END = "'gitcp doctor --fix' ends it"
+_ALL = "'gitcp sessions -a'"
+_AGENTS = 3  # that are named
+SCREEN = 24  # lines
 _ARCHIVE = ARCHIVE  # of streams that were left
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many of each kind have rows of their own."""
+
+    sessions: int = 5
+    stashes: int = 3
+    worktrees: int = 2
+    streams: int = 0
+
+    def shrink(self) -> bool:
+        """Give room away, of sessions last; whether there was any."""
+        for kind in ("stashes", "worktrees", "sessions"):
+            if getattr(self, kind) > 1:
+                setattr(self, kind, getattr(self, kind) - 1)
+                return True
+        return False
+
+
+@dataclass(slots=True)
+class _Screen:
+    """What the rows of a status are drawn of.  width: cells of a row, rows.NO_LIMIT for any."""
+
+    status: Record
+    ago: Ago
+    width: int
+    verbose: bool
+    room: _Room
+    names: dict[str, str]  # session id -> short id
 
 
 def draw_status(
@@ -33,76 +74,161 @@ def draw_status(
     sessions: Sequence[Record],
     streams: Sequence[Record],
     ago: Ago,
+    width: int = NO_LIMIT,
     verbose: bool = False,
 ) -> list[Line]:
     """The lines for the record of type status, sessions and streams, which are records as listed.
 
     A session has besides prompt, last (seconds since 1970), stream (the ref of its stream here, or
     '') and, if it has work outside its home, open (worktree -> files).  verbose: show all sessions
-    and streams, and the last decision about each session's stream; else as many as a screen has
-    room for, but three sessions and one of each other kind."""
+    and streams, and the last decision about each session's stream; else as many sessions as a
+    screen has room for."""
+    names = {s["session_id"]: shorten_id(s["session_id"]) for s in sessions}
+    room = _Room()
     if verbose:
-        listed = dict.fromkeys(
-            _LISTED, len(sessions) + len(streams) + len(status.get("stashes", ()))
-        )
-        return [*_draw_sections(status, sessions, streams, ago, listed, verbose)]
-    listed = {**_LISTED}
+        every = len(sessions) + len(streams) + len(status.get("stashes", ()))
+        room = _Room(every, every, every, every)
+    screen = _Screen(status, ago, width, verbose, room, names)
     while True:
-        lines = [*_draw_sections(status, sessions, streams, ago, listed, verbose)]
-        most = max(listed, key=lambda kind: listed[kind] - 2 * (kind == "sessions"))
-        if len(lines) <= _SCREEN or listed[most] == 1:
+        lines = [*_draw_sections(screen, sessions, streams)]
+        if verbose or len(lines) <= SCREEN or not room.shrink():
             return lines
-        listed[most] -= 1
 
 
 def _draw_sections(
-    status: Record,
-    sessions: Sequence[Record],
-    streams: Sequence[Record],
-    ago: Ago,
-    listed: Mapping[str, int],
-    verbose: bool,
+    screen: _Screen, sessions: Sequence[Record], streams: Sequence[Record]
 ) -> Iterator[Line]:
+    status = screen.status
     yield _draw_head(status)
-    for finding in status.get("findings", ()):
-        yield [("  ! ", "red"), (f"{finding['reason']}: {format_remedy(finding)}", "yellow")]
-    names = {s["session_id"]: shorten_id(s["session_id"]) for s in sessions}
     at_home = [s for s in sessions if _get_home(s) == status["worktree_id"]]
     here = [s for s in sessions if s in at_home or s.get("open", {}).get(status["worktree_id"])]
-    if here:
+    yield from _draw_findings(screen, here)
+    yield from _draw_here(screen, here)
+    yield from _draw_other_worktrees(screen, [s for s in sessions if s not in at_home])
+    if screen.verbose:
+        yield from _draw_streams(screen, streams)
+    yield from _draw_stashes(screen)
+    last = [*_draw_places(screen), *_draw_last(screen, here, sessions)]
+    if last:
         yield []
-        yield [("Sessions:", "bold")]
-        for session in here[: listed["sessions"]]:
-            yield from _draw_open_session(
-                session, status, names[session["session_id"]], ago, verbose
-            )
-    elif status["settled"]:
-        yield [("no session is running, and all their work is committed", "dim")]
-    elif status["state"] == "enabled":
-        yield [("no session yet: one begins with the next prompt of an agent", "dim")]
-    if more := status["settled"] + len(here[listed["sessions"] :]):
-        counted = count_noun(more, "more session" if sessions else "earlier session")
-        yield [(f"  {'and ' if sessions else ''}{counted} ('gitcp sessions -a')", "dim")]
-    yield from _draw_claims(status.get("claims") or (), names, ago)
-    yield from _draw_other_worktrees([s for s in sessions if s not in at_home], listed)
-    yield from _draw_streams(status, streams, names, ago, listed, verbose)
-    yield from _draw_lost_work(status, names, listed)
-    yield from _draw_store(status)
+    yield from last
 
 
 def _draw_head(status: Record) -> Line:
     """Whether and where gitcp records, and what to do."""
-    state, branch = status["state"], status["branch"] or "detached HEAD"
+    state = status["state"]
+    branch = status["branch"] or "detached HEAD"
     at = f" at {abbreviate(status['head'])}" if status["head"] else ", no commit yet"
+    line: Line = [(f"on {branch}{at}, ", "")]
     if state == "enabled":
-        return [("enabled", "green"), (f", {status['strategy']}, on {branch}{at}", "")]
+        line.append((f"recording {_name_agents(status.get('agents') or ())}".rstrip(), "green"))
+        if status["strategy"] == "auto-commit":
+            line.append(("; each prompt ends with a commit", ""))
+        return line
     remedy = explain_beginning(state, status.get("bare"))
-    return [(state, "yellow"), (f", on {branch}{at}: {remedy}", "")]
+    what = "disabled" if state == "disabled" else "not recording"
+    line += [(what, "yellow"), (f": {remedy}", "")]
+    return line
+
+
+def _name_agents(agents: Sequence[str]) -> str:
+    if len(agents) <= _AGENTS:
+        return ", ".join(agents)
+    return f"{', '.join(agents[: _AGENTS - 1])} and {len(agents) - _AGENTS + 1} more"
 
 
 def explain_beginning(state: str, bare: object = False) -> str:
     """How to begin recording if gitcp is disabled or not set up; bare: there is no worktree."""
-    return _WAKE if state == "disabled" else _BEGIN_ELSEWHERE if bare else _BEGIN
+    if state == "disabled":
+        return _WAKE
+    return _BEGIN_ELSEWHERE if bare else _BEGIN
+
+
+def _draw_findings(screen: _Screen, here: Sequence[Record]) -> Iterator[Line]:
+    """What is wrong, a line a cause."""
+    stopped = [s for s in here if name_state(s["phase"], bool(s.get("dead"))) == STOPPED]
+    if len(stopped) == 1:
+        name = screen.names[stopped[0]["session_id"]]
+        yield _draw_cause(screen, f"session {name} stopped within a prompt", _END)
+    elif stopped:
+        what = f"{len(stopped)} sessions stopped within a prompt"
+        yield _draw_cause(screen, what, _END.replace("ends it", "ends them"))
+    for cause in sentences.list_causes(screen.status.get("findings", ())):
+        yield _draw_cause(screen, cause.sentence, cause.remedy)
+    relinkable = screen.status.get("relinkable")
+    if relinkable:
+        them = "it" if relinkable == 1 else "them"
+        what = f"{count_noun(relinkable, 'commit')} lost what session wrote {them}"
+        yield _draw_cause(screen, what, "'gitcp relink' finds it again")
+
+
+def _draw_cause(screen: _Screen, sentence: str, remedy: str) -> Line:
+    return [("! ", "red"), (f"{sentence}: {remedy}" if remedy else sentence, "yellow")]
+
+
+def _draw_here(screen: _Screen, here: Sequence[Record]) -> Iterator[Line]:
+    """The sessions of this worktree: those with uncommitted files, then the others."""
+    uncommitted = [s for s in here if _list_files(screen.status, s) or "unreadable" in s]
+    at_work = [s for s in here if s not in uncommitted]
+    left = screen.room.sessions
+    for title, sessions in (("not committed", uncommitted), ("at work", at_work)):
+        shown = sessions[:left]
+        left -= len(shown)
+        if shown:
+            yield []
+            yield [(title, "bold")]
+        for session in shown:
+            yield from _draw_session(screen, session)
+
+
+def _draw_session(screen: _Screen, session: Record) -> Iterator[Line]:
+    name = screen.names[session["session_id"]]
+    if "unreadable" in session:
+        yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
+        return
+    prompt = prompt_text.read_first_line(session["prompt"])
+    row = Row(
+        name,
+        screen.ago(session["last"]),
+        session.get("agent_type") or "Agent",
+        f"> {prompt}" if prompt else "no prompt yet",
+        indent=INDENT,
+    )
+    yield draw_row(row, screen.width)
+    yield from _draw_facts(screen, session)
+
+
+def _draw_facts(screen: _Screen, session: Record) -> Iterator[Line]:
+    """Below the row of a session: its state, its uncommitted files, and where else it is."""
+    status = screen.status
+    files = _list_files(status, session)
+    state = name_state(session["phase"], bool(session.get("dead")))
+    doing = "" if state == ENDED else state
+    claims = [c for c in status.get("claims") or () if c["session_id"] == session["session_id"]]
+    for claim in claims:
+        if claim["tool"]:
+            doing = f"{doing}: {claim['tool']} {claim['path']}".rstrip()
+            doing += f", since {screen.ago(claim['created'])}"
+        pid = (claim.get("process") or {}).get("pid")
+        if screen.verbose and pid:
+            doing += f", process {pid}"
+    if ": " in doing and files:
+        yield draw_below(doing, screen.width)
+        doing = ""
+    words = list_paths(files, screen.width, room=len(doing) + 2)
+    if doing or words:
+        yield draw_below("  ".join(filter(None, (doing, words))), screen.width)
+    elsewhere = _describe_elsewhere(status, session, bool(files))
+    if elsewhere:
+        yield draw_below(elsewhere, screen.width)
+    if not screen.verbose:
+        return
+    if files:
+        yield draw_below(_format_work_here(session, status, {*files}), NO_LIMIT)
+    verdict = session.get("last_verdict")
+    if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
+        why = f"{verdict.get('verdict', '')}: {verdict['reason']}"
+        yield draw_below(why, NO_LIMIT)
 
 
 def _get_home(session: Record) -> str:
@@ -110,63 +236,28 @@ def _get_home(session: Record) -> str:
     return session.get("worktree_id") or ""
 
 
-def _draw_open_session(
-    session: Record, status: Record, name: str, ago: Ago, verbose: bool
-) -> Iterator[Line]:
-    if "unreadable" in session:
-        yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
-        return
-    yield [
-        (f"  {name}  ", "yellow"),
-        (f"{session.get('agent_type') or 'Agent'}  ", ""),
-        _describe_phase(session),
-        (f"  {ago(session['last'])}  {_format_work(session, status)}", ""),
-    ]
-    if prompt := prompt_text.name_prompt(session["prompt"]):
-        yield [("      ", ""), (shorten(prompt, _STATUS_PROMPT), "")]
-    if also := session.get("also_in"):
-        yield [(f"      also in {', '.join(also)}", "dim")]
-    verdict = session.get("last_verdict") if verbose else None
-    if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
-        yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]
+def _list_files(status: Record, session: Record) -> list[str]:
+    """The uncommitted files of a session in this worktree."""
+    touched = session.get("files_touched") or ()
+    places = session.get("open", {_get_home(session): touched})
+    return sorted({*touched} & {*places.get(status["worktree_id"], ())})
 
 
-def _describe_phase(session: Record) -> tuple[str, str]:
-    phase = session["phase"]
-    usual = (phase, _PHASES.get(phase, ""))
-    return _DEAD.get(phase, usual) if session.get("dead") else usual
-
-
-def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Iterator[Line]:
-    """The sessions in a turn whose agent runs, with their claims and times."""
-    if claims:
-        yield []
-        yield [("At work now:", "bold")]
-    for claim in claims:
-        session_id = claim["session_id"]
-        doing = " ".join(word for word in (claim["tool"], claim["path"]) if word)
-        pid = (claim.get("process") or {}).get("pid")
-        yield [
-            (f"  {labels.get(session_id) or shorten(session_id, 13)}  ", "yellow"),
-            (shorten(doing, _STATUS_PROMPT) or "between tool calls", ""),
-            (f"  since {ago(claim['created'])}" + (f", process {pid}" if pid else ""), "dim"),
-        ]
-
-
-def _format_work(session: Record, status: Record) -> str:
-    """Where the uncommitted files of a session are: here, in other worktrees, or nowhere."""
+def _describe_elsewhere(status: Record, session: Record, has_files: bool) -> str:
+    """The work of a session in other worktrees, and its home if that is another."""
     here, home = status["worktree_id"], _get_home(session)
-    touched = set(session.get("files_touched") or ())
+    touched = session.get("files_touched") or ()
     places = session.get("open", {home: touched})
-    files = touched & {*places.get(here, ())}
     outside = sum(len(places[place]) for place in places if place != here)
-    parts = [_format_work_here(session, status, files)] if files else []
+    parts = []
     if outside:
-        counted = f"{outside} more" if files else count_noun(outside, "uncommitted file")
+        counted = f"{outside} more" if has_files else count_noun(outside, "file")
         parts.append(f"{counted} in another worktree")
     if home != here:
         parts.append(f"at home in {session['worktree_path']}")
-    return ", ".join(parts if files or outside else ["nothing uncommitted", *parts])
+    if session.get("also_in"):
+        parts.append(f"also in {', '.join(session['also_in'])}")
+    return ", ".join(parts)
 
 
 def _format_work_here(session: Record, status: Record, files: set[str]) -> str:
@@ -199,42 +290,42 @@ def _format_work_here(session: Record, status: Record, files: set[str]) -> str:
     return ", ".join(parts)
 
 
-def _draw_other_worktrees(sessions: Sequence[Record], listed: Mapping[str, int]) -> Iterator[Line]:
+def _draw_other_worktrees(screen: _Screen, sessions: Sequence[Record]) -> Iterator[Line]:
     places: dict[str, list[Record]] = {}
     for session in sessions:
         places.setdefault(session["worktree_path"], []).append(session)
-    if places:
-        yield []
-        yield [("Other worktrees:", "bold")]
-    shown = sorted(places)[: listed["worktrees"]]
+    if not places:
+        return
+    yield []
+    yield [("in other worktrees", "bold")]
+    shown = sorted(places)[: screen.room.worktrees]
     for place in shown:
-        active = sum(s["phase"] == "active" for s in places[place])
-        more = f", {active} active" if active else ""
-        more += ", removed" if places[place][0].get("removed") else ""
-        yield [(f"  {place}  {count_noun(len(places[place]), 'session')}{more}", "")]
-    if left := len(places) - len(shown):
+        listed = places[place]
+        words = count_noun(len(listed), "session")
+        working = sum(s["phase"] == "active" and not s.get("dead") for s in listed)
+        if working:
+            words += f", {working} working"
+        if listed[0].get("removed"):
+            words += ", removed"
+        path = place
+        if screen.width != NO_LIMIT:
+            path = shorten_path(place, screen.width - count_cells(words) - 4)
+        yield [(f"  {path}  {words}", "")]
+    left = len(places) - len(shown)
+    if left:
         yield [(f"  and {count_noun(left, 'more worktree')} ('gitcp status -v')", "dim")]
 
 
-def _draw_streams(
-    status: Record,
-    streams: Sequence[Record],
-    labels: dict[str, str],
-    ago: Ago,
-    listed: Mapping[str, int],
-    verbose: bool,
-) -> Iterator[Line]:
-    shown = [s for s in streams if verbose or not s.get("settled")][: listed["streams"]]
+def _draw_streams(screen: _Screen, streams: Sequence[Record]) -> Iterator[Line]:
     if streams:
         yield []
         yield [("Streams:", "bold")]
-    for stream in shown:
-        yield _draw_stream(stream, labels, status["worktree"], ago)
-    if left := status["more_streams"] + len(streams) - len(shown):
-        more = f"and {count_noun(left, 'more stream')}"
-        counted = more if shown else count_noun(left, "settled stream")
+    for stream in streams:
+        yield _draw_stream(stream, screen.names, screen.status["worktree"], screen.ago)
+    left = screen.status["more_streams"]
+    if left:
         how = "gitcp list-streams; 'gitcp clean' removes expired ones"
-        yield [(f"  {counted} ({how})", "dim")]
+        yield [(f"  and {count_noun(left, 'more stream')} ({how})", "dim")]
 
 
 def _draw_stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago) -> Line:
@@ -252,77 +343,99 @@ def _draw_stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago
     ]
 
 
-def _draw_lost_work(
-    status: Record, labels: dict[str, str], listed: Mapping[str, int]
-) -> Iterator[Line]:
-    """Work that a stash holds, and links that could be found again."""
-    relinkable = status.get("relinkable")
-    entries = status.get("stashes") or ()
-    if relinkable or entries:
-        yield []
-    shown = entries[: listed["stashes"]]
+def _draw_stashes(screen: _Screen) -> Iterator[Line]:
+    """The entries of `git stash`: whose each is, its files, and the sessions with work in it."""
+    entries = screen.status.get("stashes") or ()
+    if not entries:
+        return
+    yield []
+    yield [("in the stash", "bold")]
+    shown = entries[: screen.room.stashes]
     for entry in shown:
-        names = [labels.get(name) or shorten(name, 13) for name in entry["sessions"]]
-        yield _draw_entry(entry, names)
+        yield from _draw_entry(screen, entry)
     left = entries[len(shown) :]
     if left:
         sessions = {name for entry in left for name in entry["sessions"]}
         work = f", with work of {count_noun(len(sessions), 'session')}" if sessions else ""
-        yield [(f"and {len(left)} more in the stash{work}", "")]
-    if relinkable:
-        links = count_noun(relinkable, "link")
-        yield [(f"{links} could be found again ('gitcp relink')", "yellow")]
+        yield [(f"  and {len(left)} more{work}: 'git stash list'", "dim")]
 
 
-def _draw_entry(entry: Record, owners: Sequence[str]) -> Line:
-    """An entry of `git stash`: whose it is, its files, and the sessions that left work in it."""
-    who = f"{shorten_id(entry['session_id'])} '{shorten(entry['prompt'], 40)}'"
-    who = who.removesuffix(" ''") if entry["session_id"] else "by hand"
-    paths = entry["paths"]
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    files = ", ".join(paths[:_NAMED]) + more
-    work = f"; work of {' '.join(owners)}" if owners else ""
-    return [
-        (f"{entry['stash']} ", ""),
-        (entry["oid"][:12], "yellow"),
-        (f" {who}: {files}{work}", ""),
-    ]
+def _draw_entry(screen: _Screen, entry: Record) -> Iterator[Line]:
+    is_agents = bool(entry["session_id"])
+    prompt = prompt_text.read_first_line(entry["prompt"])
+    files = list_paths(entry["paths"], screen.width)
+    row = Row(
+        entry["oid"][:ID],
+        entry["stash"],
+        shorten_id(entry["session_id"]) if is_agents else "by hand",
+        f"> {prompt}" if prompt else files,
+        indent=INDENT,
+        colour="green" if is_agents else "blue",
+    )
+    yield draw_row(row, screen.width)
+    owners = " ".join(screen.names.get(name) or shorten_id(name) for name in entry["sessions"])
+    below = [files] if prompt else []
+    if owners:
+        below.append(f"work of {owners}")
+    if below:
+        yield draw_below("  ".join(below), screen.width)
 
 
-def _draw_store(status: Record) -> Iterator[Line]:
-    """The places that checkpoints go to, and the number of those not yet sent."""
+def _draw_last(
+    screen: _Screen, here: Sequence[Record], sessions: Sequence[Record]
+) -> Iterator[Line]:
+    """The number of the sessions without a row, and how to see them."""
+    status = screen.status
+    settled = status["settled"]
+    hidden = len(here) - min(len(here), screen.room.sessions)
+    if hidden:
+        yield [(f"and {count_noun(hidden, 'more session')}: 'gitcp status -v'", "dim")]
+    earlier = f"{count_noun(settled, 'earlier session')}, all committed: {_ALL}"
+    if settled and sessions:
+        yield [(earlier, "dim")]
+    elif settled:
+        yield [(f"nobody is at work; {earlier}", "dim")]
+    elif status["state"] == "enabled" and not sessions:
+        yield [("no session yet: one begins with the next prompt of an agent", "dim")]
+    stored = status.get("stored")
+    if stored:
+        yield [(f"others recorded {count_noun(stored, 'commit')}: 'gitcp log' shows them", "dim")]
+
+
+def _draw_places(screen: _Screen) -> Iterator[Line]:
+    """Where the conversations of commits are sent, and how many are not sent yet."""
+    status = screen.status
     name = status.get("destination", "")
     remote = status.get("remote")
     to = f"'gitcp push --to {remote or '<remote>'}'"
-    lines = [_describe_place(place) for place in status.get("places", ())]
-    if lines and status.get("remote_url"):
-        url = status["remote_url"]
-        lines.append((f"none go to '{remote}' ({url}): {to} sends them there, too", "dim"))
+    places = status.get("places", ())
+    for place in places:
+        yield [_describe_place(place, screen.verbose)]
+    if places and status.get("remote_url"):
+        where = f" ({status['remote_url']})" if screen.verbose else ""
+        yield [(f"none go to '{remote}'{where}: {to} sends them there, too", "dim")]
     if name == "none":
-        lines.append(("checkpoints stay here (gitcp.remote is none)", "dim"))
+        yield [("conversations stay here (gitcp.remote is none)", "dim")]
     elif name:
         wrong = f"gitcp.remote names '{name}', which is not a remote ({to} names another)"
-        lines.append((wrong, "yellow"))
-    elif remote and not lines:
-        lines.append((f"checkpoints stay here ({to} sends them)", "dim"))
-    if lines:
-        yield []
-    for line in lines:
-        yield [line]
+        yield [(wrong, "yellow")]
+    elif remote and not places and status["state"] == "enabled":
+        yield [(f"conversations stay here: {to} sends them", "dim")]
 
 
-def _describe_place(place: Record) -> tuple[str, str]:
+def _describe_place(place: Record, verbose: bool) -> tuple[str, str]:
     label, url = place["label"], place["url"]
-    line = f"checkpoints go to '{label}'"
-    if label != url:
+    line = f"conversations go to '{label}'"
+    if verbose and label != url:
         line += f" ({url})"
     if place.get("each_push"):
         line += " at each push"
-    if place.get("unpushed"):
-        lacks = f"lacks {count_noun(place['unpushed'], 'checkpoint')} ('gitcp push')"
-        return f"{line}, which {lacks}", "yellow"
-    if "unpushed" in place:
-        line += ", which has all of them"
+    unpushed = place.get("unpushed")
+    if unpushed:
+        are = "is" if unpushed == 1 else "are"
+        return f"{line}; {unpushed} {are} not sent yet: 'gitcp push'", "yellow"
+    if unpushed == 0:
+        line += "; all are sent"
     return line, "dim"
 
 

@@ -44,3 +44,20 @@ def count_session(commit: Mapping[str, Any], session_id: str) -> int:
     """The lines of a session that a commit's record counts as added."""
     count: int = ensure_object(commit.get("lines")).get("sessions", {}).get(session_id, 0)
     return count
+
+
+def describe_stored(credit: Mapping[str, Any]) -> str:
+    """The count of lines that was stored with a session; '' if there is none."""
+    if not credit:
+        return ""
+    keys = ("agent_lines", "agent_removed", "total_committed")
+    counts = [credit.get(key) for key in keys]
+    added, removed, total = [n if isinstance(n, int) else 0 for n in counts]
+    share = credit.get("agent_percentage")
+    percent = f" ({share:.0f} %)" if isinstance(share, (int, float)) else ""
+    words = f"stored as: {added + removed} of {count_noun(total, 'line')} by the agent{percent}"
+    people = {key: credit.get(f"human_{key}") or 0 for key in ("added", "modified", "removed")}
+    done = [f"{verb} {count}" for verb, count in people.items() if count]
+    if done:
+        words += f", a person {' and '.join(done)}"
+    return words

@@ -39,14 +39,44 @@ def describe_unknown(what: str, value: str, choices: Sequence[str], lists: str =
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:
-    """'; did you mean …?' with up to three choices that resemble word or begin with it, else ''."""
-    if not word.strip("-"):
+    """'; did you mean …?' with up to three choices that differ from word in a sign or two, or begin
+    with it, else ''."""
+    bare = word.strip("-")
+    if not bare:
         return ""
-    import difflib
+    most = 1 if len(bare) <= _SHORT else 2
+    near: list[tuple[int, int]] = []  # distance, number of the choice
+    for number, choice in enumerate(choices):
+        distance = _count_slips(word, choice, most)
+        if distance <= most:
+            near.append((distance, number))
+    similar = [choices[number] for _, number in sorted(near)]
+    if not similar:
+        similar = [choice for choice in choices if choice.startswith(word)]
+    return f"; did you mean {' or '.join(repr(n) for n in similar[:3])}?" if similar else ""
 
-    similar = difflib.get_close_matches(word, choices, 3, 0.6)
-    similar = similar or [k for k in choices if k.startswith(word)][:3]
-    return f"; did you mean {' or '.join(repr(n) for n in similar)}?" if similar else ""
+
+_SHORT = 3  # signs of a word of which one may be wrong, of others two
+
+
+def _count_slips(word: str, meant: str, most: int) -> int:
+    """How many signs are missing, too many, wrong or swapped with the next; more than most as
+    soon as that is certain."""
+    if abs(len(word) - len(meant)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(meant) + 1))
+    for i, sign in enumerate(word, 1):
+        earlier = before
+        before = row
+        row = [i]
+        for j, other in enumerate(meant, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (sign != other))
+            is_swap = i > 1 and j > 1 and sign == meant[j - 2] and word[i - 2] == other
+            if is_swap:
+                cost = min(cost, earlier[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 # Print messages for the person on standard error, each once.

@@ -28,6 +28,7 @@ AUTHORS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecor
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 
+DIGITS = 8  # of an id that is shown, a commit's as a session's
 # How many digits of a commit git shows: "ask", a function that asks git, and "digits", its answer.
 _ABBREVIATION: dict[str, Any] = memory.get_table("abbreviation")
 
@@ -38,10 +39,15 @@ def set_digits(ask: Callable[[], int]) -> None:
 
 
 def abbreviate(oid: str) -> str:
-    """The id of a commit, as short as git shows it; with 7 digits where nothing is known of git."""
+    """The id of a commit: DIGITS digits, more where git shows more."""
+    return oid[: max(DIGITS, count_gits_digits())]
+
+
+def count_gits_digits() -> int:
+    """The digits of a commit that git shows; 7 where nothing is known of git."""
     if "digits" not in _ABBREVIATION:
-        _ABBREVIATION["digits"] = _ABBREVIATION.get("ask", lambda: 7)()
-    return oid[: int(_ABBREVIATION["digits"])]
+        _ABBREVIATION["digits"] = _ABBREVIATION["ask"]() if "ask" in _ABBREVIATION else 7
+    return int(_ABBREVIATION["digits"])
 
 
 def paint_lines(lines: Iterable[Line], ink: Ink) -> Iterator[str]:

@@ -90,7 +90,7 @@ def test_an_agent_whose_adapter_is_ten_lines_of_sh_is_recorded_linked_and_shown(
     ship.add("gitcp-agent-hal", HAL)
     world.git("config", "gitcp.external-agents", "true")
     said = world.gitcp("enable").splitlines()
-    assert said[:2] == ["found claude-code, hal", "wrote the hooks of hal"]
+    assert said[:2] == ["found Claude Code, hal", "recording hal here from now on"]
     assert "nothing to do" in world.gitcp("enable", "--agent=hal")
     talk = world.home / "talk.jsonl"
     lines: list[dict[str, Any]] = [
@@ -115,7 +115,7 @@ def test_an_agent_whose_adapter_is_ten_lines_of_sh_is_recorded_linked_and_shown(
     assert len(world.ids("HEAD")) == 1
     assert world.state("s1")["agent_type"] == "HAL 9000"
     text = world.gitcp("show", "--full", "HEAD")
-    assert "[User] Open the doors" in text and "[Assistant] I can't" in text
+    assert "  > Open the doors\n" in text and "  said: I can't" in text
     assert "7 tokens in, 2 out" in world.gitcp("stats", "HEAD~1..HEAD")
     world.gitcp("disable", "--uninstall")
     assert not hooks.exists()
@@ -136,7 +136,7 @@ def test_an_adapter_of_the_original_is_heard_through_the_hooks_it_installed(ship
     outside = ship.tell(hooks, "rest", session_ref=str(world.home / "s1.bin"))
     assert "'session_ref' is outside" in outside.stderr
     world.commit("sail.txt")
-    assert "[User] Sail on" in world.gitcp("show", "--full", "HEAD")
+    assert "  > Sail on\n" in world.gitcp("show", "--full", "HEAD")
     assert "5 tokens in, 2 out, 3 requests" in world.gitcp("stats", "HEAD~1..HEAD")
     world.gitcp("disable", "--uninstall")
     assert not hooks.exists()

@@ -74,7 +74,7 @@ def test_what_aider_does_under_gitcp_run_is_linked_with_its_prompts_and_tokens(
     world.gitcp("run", str(program), "--message", "Add hello.py")
     assert len(world.ids("HEAD")) == 1
     text = world.gitcp("show", "--full", "HEAD")
-    assert "[User] Add hello.py" in text and "[Assistant] I will add it." in text
+    assert "  > Add hello.py\n" in text and "  said: I will add it." in text
     assert "An earlier run" not in text
     assert "prompt:\n    Add hello.py" in world.gitcp("why", "hello.py:1")
     sums = world.gitcp("stats", "HEAD~1..HEAD")
@@ -121,7 +121,7 @@ END
     world.gitcp("run", str(program), "--message", "Add hello.py")
     assert "Assisted-by: Aider (openai/gpt-4o)" in (world.path.parent / "said").read_text()
     shown = (world.path.parent / "shown").read_text()
-    assert "[User] Add hello.py" in shown and "I will add it." in shown
+    assert "  > Add hello.py\n" in shown and "I will add it." in shown
     text = world.gitcp("show", "--full", "HEAD")
-    assert "[User] And again" in text and text.count("[User] Add hello.py") == 1
+    assert "  > And again\n" in text and text.count("  > Add hello.py\n") == 1
     assert "40 out" in world.gitcp("stats", "HEAD~1..HEAD")

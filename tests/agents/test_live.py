@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.support.clients.real import CLIENTS, TOOLS, Client, write_file
+from tests.support.clients.real import CLIENTS, Client, write_file
 from tests.support.harness import World
 
 pytestmark = pytest.mark.thorough
@@ -28,7 +28,7 @@ def test_what_a_real_client_writes_is_linked_with_what_it_was_asked_and_its_mode
     world.commit("new.txt")
     assert len(world.ids("HEAD")) == 1
     text = world.gitcp("show", "--full", "HEAD")
-    assert "[User] Write new.txt" in text and f"[Tool] {TOOLS[name]}: " in text
+    assert "  > Write new.txt\n" in text and "    wrote   new.txt" in text
     assert "prompt:\n    Write new.txt" in world.gitcp("why", "new.txt:1")
 
 

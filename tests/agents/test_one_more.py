@@ -94,7 +94,7 @@ def client(tmp_path: Path) -> MadeUp:
 def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_and_name(
     client: MadeUp,
 ) -> None:
-    assert "found made-up" in client.gitcp("enable")
+    assert "found Made Up" in client.gitcp("enable")
     client.talk({"who": "person", "says": "Make two files"})
     client.tell("Ask", prompt="Make two files")
     client.put("c1", "one.txt", "one of a kind\n")
@@ -112,7 +112,7 @@ def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_and_
         why = client.gitcp("why", f"{path}:1")
         assert "Made Up" in why and "made-up --again mu-1" in why
     text = client.gitcp("show", "--full", "HEAD")
-    assert "[User] Make two files" in text and "[Tool] put" in text
+    assert "  > Make two files\n" in text and " one.txt" in text
     assert "14 tokens in, 2 out, 2 requests" in client.gitcp("stats", "HEAD~2..HEAD")
     client.gitcp("page", "-o", "page.html", "HEAD~2..HEAD")
     page = (client.top / "page.html").read_text()

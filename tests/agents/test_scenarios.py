@@ -103,7 +103,7 @@ def test_what_a_session_left_has_a_checkpoint_and_a_commit_of_it_names_the_sessi
     asked = repo.stored(repo.checkpoint(), "0/prompt.txt")
     assert all(prompt in asked for prompt in prompts)
     said = repo.gitcp("show", "--full", "HEAD")
-    assert all(f"[User] {prompt}" in said for prompt in prompts)
+    assert all(f"  > {prompt}" in said for prompt in prompts)
     if tokens:
         usage = metadata["token_usage"]
         assert (usage["input_tokens"], usage["output_tokens"]) == tokens

@@ -31,7 +31,7 @@ def test_a_commit_its_checkpoint_and_its_session_tell_the_same(world: World, a: 
         "Author: A U Thor",
         "Intent: Please write one",
         "Files: (1)\n  a.py",
-        f"Commits: (1)\n  {world.head[:7]} 2005-04-01 commit\n",
+        f"Commits: (1)\n  {world.head[:8]} 2005-04-01 commit\n",
         "Transcript (checkpoint scope):\n    [User] Please write one",
     ):
         assert line in told
@@ -76,20 +76,21 @@ def test_what_excludes_each_other_is_misuse(world: World) -> None:
     ):
         assert run(world, "explain", *args).returncode == 129
     ended = run(world, "explain", "HEAD")
-    assert (ended.returncode, "no session is behind it" in ended.stderr) == (128, True)
+    assert (ended.returncode, "no session is behind commit" in ended.stderr) == (128, True)
 
 
 def test_show_tells_a_session_turn_by_turn(world: World, a: Agent) -> None:
     a.turn("write one", {"a.py": "1\n"})
     (checkpoint,) = world.commit()
     a.turn("write two", {"b.py": "1\n", "a.py": None})
-    told = done(world, "show", "--full", a.sid).split("Checkpoints:\n")[1].splitlines()
+    told = done(world, "show", "--full", a.sid).split("\nprompts\n")[1].splitlines()
     # git's dates stand still here and the clock does not: the order of the two is not the point
-    starts = [n for n, line in enumerate(told) if line.startswith("    ") and line[4] != " "]
+    starts = [n for n, line in enumerate(told) if line.startswith("  ") and line[2] not in " >"]
     parts = {told[n].split()[0]: [t.strip() for t in told[n + 1 :]] for n in starts}
     (name,) = [oid for oid in parts if temporary(world)[0].startswith(oid)]
-    assert parts[checkpoint][:2] == ["write one", "a.py"]
-    assert parts[name][:3] == ["write two", "D a.py", "A b.py"]
+    assert checkpoint in world.ids("HEAD")
+    assert parts[world.head[:8]][:2] == ["> write one", "a.py"]
+    assert parts[name][:3] == ["> write two", "D a.py", "A b.py"]
 
 
 SUMMARY = {

@@ -88,5 +88,5 @@ def test_a_name_the_format_cannot_carry_is_told_where_a_session_wrote_in_it(coun
         linked(f"{ord(name[0]):012x}", "session-1", name, [[1, 1, who, None]])
     done = tool("export-notes")
     assert done.stderr.splitlines() == [
-        f"warning: left out of the note on '{git('rev-parse', '--short', 'HEAD~1')}': 'a\"b'"
+        f"warning: left out of the note on '{git('rev-parse', '--short=8', 'HEAD~1')}': 'a\"b'"
     ]

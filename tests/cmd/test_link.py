@@ -33,7 +33,7 @@ def text(world: World, commit: str = "HEAD") -> str:
 @pytest.mark.parametrize("digits", [12, 4])
 def test_a_commit_is_linked_to_a_checkpoint(at: World, digits: int) -> None:
     [one] = ids(at, "HEAD~")
-    assert run("link", "HEAD", one[:digits]).stdout == f"linked: {at.head[:7]} {one}\n"
+    assert run("link", "HEAD", one[:digits]).stdout == f"linked: {at.head[:8]} {one}\n"
     assert noted(at) == [one] and ids(at) == []
     assert one in run("log", "--json", "HEAD~..HEAD").stdout
     run("link", "HEAD", one)
@@ -103,7 +103,7 @@ def test_a_link_by_trailer_is_taken_away_for_every_reader(at: World) -> None:
     assert ids(at, "HEAD~") == [one], "the commit stays as it is"
     assert one not in run("log", "--json").stdout
     assert run("find-commits", one).stdout == ""
-    assert run("show", "HEAD~").returncode != 0
+    assert "no session wrote in it" in run("show", "HEAD~").stdout
     assert run("relink").stdout == "", "nor is it found again"
     at.git("commit", "-q", "--amend", "-m", "x")
     run("link", "HEAD~", one)

@@ -31,8 +31,8 @@ def logged(*argv: str) -> list[dict[str, Any]]:
 
 def test_a_commit_has_its_sessions_below_it(story: Story) -> None:
     lines = run("log").stdout.splitlines()
-    at = next(n for n, line in enumerate(lines) if line.startswith(story.linked[:7]))
-    assert lines[at] == f"{story.linked[:7]}   1 Apr 05   A U Thor      commit hello.txt"
+    at = next(n for n, line in enumerate(lines) if line.startswith(story.linked[:8]))
+    assert lines[at] == f"{story.linked[:8]}  1 Apr 05   A U Thor      commit hello.txt"
     assert lines[at + 1] == f"  {shorten_id(ALPHA)}           Claude Code   > Please add hello"
     assert not lines[at + 2].startswith(" ")
 
@@ -60,19 +60,19 @@ def test_options_choose_the_commits_that_git_log_chooses(story: Story, words: li
 
 def test_one_line_a_commit_has_the_sessions_behind_it(story: Story) -> None:
     lines = run("log", "--oneline").stdout.splitlines()
-    assert f"{story.linked[:7]}   1 Apr 05   A U Thor      commit hello.txt  (1)" in lines
-    assert f"{story.plain[:7]}   1 Apr 05   A U Thor      commit own.txt" in lines
+    assert f"{story.linked[:8]}  1 Apr 05   A U Thor      commit hello.txt  (1)" in lines
+    assert f"{story.plain[:8]}  1 Apr 05   A U Thor      commit own.txt" in lines
     assert len(lines) == len(git("log", "--format=%H").splitlines())
     drawn = run("log", "--oneline", "--graph").stdout
-    assert story.linked[:7] in drawn and "Please add hello" not in drawn
+    assert story.linked[:8] in drawn and "Please add hello" not in drawn
 
 
 @pytest.mark.parametrize("words", [["-p"], ["--stat"], ["--stat", "-p", "--", "hello.txt"]])
 def test_the_changes_of_a_commit_are_those_of_git_log(story: Story, words: list[str]) -> None:
     told = run("log", "--oneline", *words).stdout
-    plain = git("log", "--abbrev=7", "--format=%h %s", *words)
+    plain = re.sub(r"(?m)^([0-9a-f]{8})[0-9a-f]{32} ", r"\1 ", git("log", "--format=%H %s", *words))
     kept = [line for line in plain.splitlines() if line not in ("", "---")]
-    head = r"^(\w{7})   1 Apr 05   A U Thor      (.*?)(  \(1\))?$"
+    head = r"^(\w{8})  1 Apr 05   A U Thor      (.*?)(  \(1\))?$"
     mine = [re.sub(head, r"\1 \2", line) for line in told.splitlines() if line]
     assert mine == kept
     below = run("log", *words).stdout.splitlines()
@@ -87,7 +87,7 @@ def test_changes_are_not_drawn_into_a_graph_or_records(story: Story) -> None:
 
 
 def test_the_graph_has_a_lane_a_session_its_prompts_and_lines_by_author(story: Story) -> None:
-    plain, linked = story.plain[:7], story.linked[:7]
+    plain, linked = story.plain[:8], story.linked[:8]
     lines = run("log", "--graph").stdout.splitlines()
     assert lines[:3] == [
         f"  * {plain} commit own.txt",
@@ -117,7 +117,7 @@ def test_the_graph_is_the_one_that_git_draws(repo: Path) -> None:
     git("switch", "-q", "main")
     git("merge", "-q", "--no-ff", "-m", "both", "side")
     drawn = run("log", "--graph").stdout
-    assert drawn == git("log", "--graph", "--format=%h %s", "--abbrev=7") + "\n"
+    assert drawn == git("log", "--graph", "--format=%h %s", "--abbrev=8") + "\n"
 
 
 def test_colours_follow_gits_settings_and_a_pipe_is_plain(story: Story) -> None:

@@ -135,7 +135,7 @@ async def test_what_is_committed_meanwhile_is_told_at_the_next_question(
     uri = opened(client, work.path / "src" / "one.py")
     assert "not committed yet" in await hover(client, uri, 3)
     work.commit("src/one.py")
-    assert f"commit {work.head[:7]}" in await hover(client, uri, 3)
+    assert f"commit {work.head[:8]}" in await hover(client, uri, 3)
 
 
 @pytest.mark.asyncio

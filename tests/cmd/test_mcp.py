@@ -92,8 +92,8 @@ def test_the_tools_and_a_checkpoint_answer_and_change_nothing(story: Story) -> N
     assert nothing == "no prompt has all of these words"
     assert "hello.txt:1-2" in why and "Please add hello" in why
     assert "Try something" in session and ALPHA in session
-    assert commit == checkpoint and "[Assistant]" in commit and story.linked[:7] in commit
-    oid = story.linked[:7]
+    assert commit == checkpoint and "  said: " in commit and story.linked[:8] in commit
+    oid = story.linked[:8]
     assert blame == f"1-2  {oid}  Claude Code, session {shorten_id(ALPHA)} #2: Please add hello"
     assert contents(path) == before
 

@@ -92,8 +92,7 @@ def test_a_recap_and_stats_of_the_same_range_have_one_sum(work: World) -> None:
 
 def test_people_read_the_same_numbers(work: World) -> None:
     shown = run("show", "--no-transcript", "HEAD~1", cwd=work.path).stdout
-    assert "  lines: +6 -0, person +2 -0\n" in shown
-    assert "  +5 lines of this commit\n" in shown and "  +1 line of this commit\n" in shown
+    assert "\nlines: 6 by Claude Code, 2 by A U Thor\n" in shown
     assert "stored as" not in shown
     work.env["GIT_PAGER"] = "cat"
     logged = talk(work, ["log", "-n", "1", "HEAD~1"])
@@ -102,6 +101,7 @@ def test_people_read_the_same_numbers(work: World) -> None:
     assert [row.split()[0] for row in others] == [shorten_id(name) for name in SESSIONS]
     told = run("show", "-v", "--no-transcript", "HEAD~1", cwd=work.path).stdout
     assert "  stored as: 5 of 8 lines by the agent (62 %)" in told
+    assert "\n  5 lines of this commit\n" in told and "\n  1 line of this commit\n" in told
 
 
 def test_without_the_cache_the_same_is_counted(work: World) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.terminal import history
+from gitcp.terminal import recap
 from gitcp.text.short_ids import shorten_id
 from tests.support.harness import World
 from tests.support.warm import run
@@ -17,7 +17,7 @@ from tests.support.warm import run
 
 def records(name: str, at: Path, *argv: str) -> list[dict[str, Any]]:
     done = run(name, "--json", *argv, cwd=at)
-    assert done.returncode == (0 if done.stdout else 1), done.stderr
+    assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -56,7 +56,7 @@ def test_a_recap_has_days_sessions_prompts_commits_files_lines_and_open_work(wor
     assert (open_["session_id"], open_["files_touched"]) == ("session-b", ["three.txt"])
 
 
-def test_a_recap_begins_with_open_work_and_counts_the_commits_of_others(work: World) -> None:
+def test_a_recap_ends_with_open_work_and_counts_the_commits_of_others(work: World) -> None:
     for name in ("theirs.txt", "more.txt"):
         work.write(name, "theirs\n")
         work.git("add", name)
@@ -68,7 +68,7 @@ def test_a_recap_begins_with_open_work_and_counts_the_commits_of_others(work: Wo
         "commit mine.txt": True,
     }
     text = run("recap", cwd=work.path).stdout
-    order = [text.index(words) for words in ("not committed", "2 commits by Bo", "commit mine.txt")]
+    order = [text.index(words) for words in ("2 commits by Bo", "commit mine.txt", "not committed")]
     assert order == sorted(order) and "theirs.txt" not in text
     told = run("recap", "--markdown", cwd=work.path).stdout
     assert "2 commits by `Bo`" in told and "theirs.txt" not in told
@@ -104,22 +104,27 @@ def test_a_recap_asks_for_no_lines_again(work: World, monkeypatch: pytest.Monkey
 
 def test_a_recap_is_narrowed_by_date_and_author(work: World) -> None:
     done = run("recap", "--since=2037-01-01", cwd=work.path)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "nothing was done" in done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    begins = "nothing since '2037-01-01'; the last session was today: 'gitcp recap --since "
+    assert done.stdout.startswith(begins) and done.stdout.count("\n") == 1
     assert records("recap", work.path, "--author=nobody at all") == []
     (recap,) = records("recap", work.path, "--author=A U Thor")
     assert recap["commits"] >= 3 and recap["open"] == []
 
 
 def test_a_recap_is_read_by_people_and_as_markdown(work: World) -> None:
-    text = run("recap", cwd=work.path).stdout
-    for words in (
-        f"Claude Code {shorten_id('session-a')}",
-        "> Write one",
-        "commit two.txt",
-        "not committed",
-    ):
-        assert words in text
+    rows = run("recap", cwd=work.path).stdout.splitlines()
+    oids = work.git("log", "--format=%H", "-3").split()
+    second, first = oids[1][:8], oids[2][:8]
+    assert rows[0].startswith("today        1 session, ") and ", 3 commits" not in rows[0][:9]
+    assert [row.split() for row in rows[1:6]] == [
+        [shorten_id("session-a"), "Claude", "Code", ">", "Write", "one"],
+        ["committed", first, "commit", "one.txt"],
+        ["Claude", "Code", ">", "Write", "two"],
+        ["committed", second, "commit", "two.txt"],
+        ["by", "you", "committed", oids[0][:8], "commit", "mine.txt"],
+    ]
+    assert rows[-1] == "not committed: 1 session, 1 file ('gitcp status')"
     lines = run("recap", "--markdown", cwd=work.path).stdout.splitlines()
     assert f"## `{work.path}`" in lines
     assert "  * > `Write one`" in lines
@@ -141,9 +146,47 @@ def test_no_prompt_becomes_markup(text: str) -> None:
         "days": [day],
         "open": [],
     }
-    (line,) = [line for line in history.format_markdown([record]) if line.startswith("  * > ")]
+    (line,) = [line for line in recap.format_markdown([record]) if line.startswith("  * > ")]
     match = re.fullmatch(r"  \* > (`+)( ?)(.*)\2\1", line)
     assert match and match[1] not in match[3] and match[3] == " ".join(text.split())
+
+
+def test_a_long_recap_is_a_screen_of_which_each_day_has_a_line() -> None:
+    def commit(day: int, number: int) -> dict[str, Any]:
+        oid = f"{day:02}{number:038}"
+        return {"oid": oid, "author": "A", "message": "done " * 30, "own": True}
+
+    days = [
+        {
+            "day": f"2026-01-{day:02}",
+            "lines": {"agent": 5},
+            "sessions": [],
+            "commits": [commit(day, n) for n in range(20)],
+        }
+        for day in range(28, 0, -1)
+    ]
+    record = {"repository": "r", "days": days, "open": [], "commits": 0, "sessions": 0}
+    calendar = recap.Calendar("2026-01-28", "2026-01-27", 2026)
+
+    def draw(count: int, *, is_full: bool = False) -> list[str]:
+        shown = {**record, "days": days[:count]}
+        lines = recap.draw_recap([shown], calendar, 80, is_full=is_full)
+        return ["".join(text for text, _ in line) for line in lines]
+
+    for count in (1, 2, 9, 28):
+        rows = draw(count)
+        assert 20 <= len(rows) <= 24 and max(map(len, rows)) <= 80
+        heads = [row.split("  ")[0] for row in rows if "20 commits" in row]
+        assert heads[:3] == ["today", "yesterday", "26 Jan"][:count]
+    assert "and 6 earlier days: 'gitcp recap -v'" in draw(28)
+    assert len(draw(28, is_full=True)) == 28 * 21
+
+
+def test_a_folder_without_repositories_gets_a_sentence(tmp_path: Path) -> None:
+    done = run("recap", "--repos", str(tmp_path), cwd=tmp_path)
+    says = f"gitcp is in no repository below '{tmp_path}': 'gitcp enable' in one begins\n"
+    assert (done.returncode, done.stdout) == (0, says)
+    assert run("recap", "--repos", str(tmp_path / "TYPO"), cwd=tmp_path).returncode == 128
 
 
 def test_a_model_puts_a_recap_into_words(work: World) -> None:
@@ -163,7 +206,13 @@ def test_sessions_are_listed_with_how_they_stand_and_what_is_not_committed(work:
     every = records("sessions", work.path, "-a")
     assert {one["session_id"]: one["state"] for one in every}["session-a"] == "ended"
     text = run("sessions", cwd=work.path).stdout
-    assert "> Look around" in text and "not committed: 1 file: three.txt" in text
+    rows = text.splitlines()
+    names = [shorten_id(name) for name in ("session-c", "session-b")]
+    assert [row.split()[0] for row in rows[::2]] == names
+    assert rows[0].endswith("> Look around") and rows[1].strip() == "working"
+    assert rows[3].strip() == "waiting  three.txt"
+    placed = run("sessions", str(work.path), cwd=work.path).stdout.splitlines()
+    assert placed[0] == str(work.path) and placed[1:2] == rows[:1]
 
 
 def test_repositories_below_a_directory_are_looked_for_and_others_are_passed_by(

@@ -119,6 +119,7 @@ def _terminal(mode: str) -> Any:
 def steady(text: str, place: Path) -> str:
     """The text with what differs from run to run replaced."""
     text = text.replace(str(place.parent), "/tmp/folder______")
+    text = re.sub(r", \d+ s$", "", text, flags=re.MULTILINE)  # how long a prompt took
     for pattern, sign in VOLATILE:
         text = pattern.sub(lambda found: sign * len(found[0]), text)  # noqa: B023
     return text

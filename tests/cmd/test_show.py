@@ -14,9 +14,12 @@ from gitcp.checkpoints import writing
 from gitcp.cmd.ask import show
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.terminal import answers
+from gitcp.terminal import shown_others
+from gitcp.terminal.shown import View
 from gitcp.text.short_ids import shorten_id
+from tests.support import frozen
 from tests.support.checkpoints import DATA, git, session, unbundle
+from tests.support.frozen import Frozen
 from tests.support.harness import World
 from tests.support.story import ALPHA, BETA, GAMMA, Story
 from tests.support.warm import run
@@ -37,21 +40,29 @@ def show_record(*argv: str, cwd: Path | None = None) -> dict[str, Any]:
 
 def test_a_commit_shows_its_checkpoint_session_prompts_files_and_transcript(story: Story) -> None:
     text = shown(story.linked)
-    assert text.startswith(f"checkpoint {story.checkpoint}\n  commit {story.linked[:7]}  ")
+    assert text.splitlines() == [
+        f"{story.linked[:8]}  1 Apr 05   A U Thor      commit hello.txt  +2 -0",
+        "lines: 2 by Claude Code",
+        "",
+        f"session {shorten_id(ALPHA)}, Claude Code, prompt 2 of 2",
+        "  > Please add hello",
+        "    wrote   hello.txt  +2 -0",
+        "    wrote   1 other file",
+        "  said: done",
+        "  … 1 other prompt: --all",
+        "",
+        f"'gitcp show -p {story.linked[:8]}' adds the change, "
+        f"'gitcp resume {story.linked[:8]}' goes on",
+    ]
+    told = shown("-v", story.linked)
     for wanted in (
-        f"\nsession {ALPHA}  Claude Code\n",
-        ", branch main\n",
+        f"\ncheckpoint {story.checkpoint}, manual-commit, branch main, ",
+        f"\n  id {ALPHA}\n",
+        "\n  2 lines of this commit\n",
         "\n  this commit: ",
         "\n  whole session: ",
-        "\n  lines: +2 -0\n",
-        "\n  +2 lines of this commit\n",
-        "\n     2  Please add hello\n",
-        "\n    hello.txt  ",
-        "\n    [User] Please add hello\n",
-        "\n    [Tool] Write: ",
-        "\n    [Assistant] done\n",
     ):
-        assert wanted in text, wanted
+        assert wanted in told, wanted
 
 
 @pytest.mark.parametrize("link", ["trailer", "note"])
@@ -78,7 +89,7 @@ def test_the_agents_lines_are_those_of_its_share(world: World) -> None:
     world.write("mine.txt", "mine\n")
     world.commit("old.txt", "new.txt", "mine.txt")
     text = world.gitcp("show", "-v", "HEAD")
-    assert "  lines: +1 -3, person +1 -0\n" in text
+    assert "\nlines: 1 by Claude Code, 1 by A U Thor\n" in text
     assert "  stored as: 4 of 5 lines by the agent (80 %), a person added 1\n" in text
 
 
@@ -107,33 +118,38 @@ def test_the_raw_transcript_is_what_is_stored(story: Story) -> None:
 
 
 def test_the_transcript_can_be_left_out_or_had_in_full(story: Story) -> None:
-    assert "Transcript:" not in shown("--no-transcript", story.linked)
-    assert "[User] Try something" in shown("--full", story.linked)
+    short = shown("--no-transcript", story.linked)
+    assert "  > Please add hello\n" in short and "said: " not in short
+    assert "  > Try something\n" in shown("--full", story.linked)
 
 
 def test_a_temporary_checkpoint_is_shown(story: Story) -> None:
     text = shown(story.world.branch())
     oid = git("rev-parse", story.world.branch())
-    assert text.startswith(f"temporary checkpoint {oid}\n")
-    assert f"session {ALPHA}  Claude Code\n" in text
-    assert "\n    A a b.txt\n" in text and f"base {story.plain[:7]}" in text
-    assert "[User] Make it" in text
+    assert text.startswith(f"{oid[:8]}  ") and "  Claude Code   > Make it" in text
+    where = f"session {shorten_id(ALPHA)}, on {story.plain[:8]}\n"
+    assert f"\nsaved after a prompt of {where}" in text
+    assert "\n  A a b.txt\n" in text and "\n  > Make it" in text
+    assert f"\n  {oid} on stream " in shown("-v", oid)
     assert show_record(oid[:10])["oid"] == oid
 
 
 def test_a_session_is_shown_with_all_its_checkpoints(story: Story) -> None:
     text = shown("8f76b0e8")
-    assert text.startswith(f"session {ALPHA}  Claude Code\n  idle, manual-commit, started ")
-    assert "\n  Not committed yet:\n    README.md\n    a b.txt\n" in text
-    assert f"\n    {story.checkpoint}  " in text and "(temporary)" in text
+    assert text.startswith(f"session {shorten_id(ALPHA)}, Claude Code, waiting, begun 2")
+    assert "\nnot committed\n  README.md\n  a b.txt\n" in text
+    rows = [row.split() for row in text.partition("\nprompts\n")[2].splitlines()]
+    assert [row[0] for row in rows if "committed" in row] == [story.linked[:8]]
+    assert any("saved" in row for row in rows)
+    assert f"\n  id {ALPHA}, manual-commit\n" in shown("-v", "8f76b0e8")
     assert show_record("2026-01")["session_id"] == GAMMA
 
 
 def test_the_turns_of_a_session_are_folded_unless_all_is_asked_for(story: Story) -> None:
     folded, full = shown("8f76b0e8"), shown("--full", "8f76b0e8")
-    rows = folded.partition("  Checkpoints:\n")[2].splitlines()
-    assert " file" in rows[0] and not [row for row in rows if row.startswith("        ")]
-    assert [row for row in full.splitlines() if row.startswith("        A a b.txt")]
+    rows = folded.partition("\nprompts\n")[2].splitlines()
+    assert " file" in rows[0] and not [row for row in rows if row.startswith("    ")]
+    assert [row for row in full.splitlines() if row.startswith("    A a b.txt")]
 
 
 def test_the_turns_of_a_session_come_as_they_are_read(story: Story) -> None:
@@ -143,8 +159,8 @@ def test_the_turns_of_a_session_come_as_they_are_read(story: Story) -> None:
         raise AssertionError("a second was read")
 
     record = {**show_record("8f76b0e8"), "checkpoints": read_one()}
-    lines = answers.draw_session(record, lambda seconds: "then", False)
-    assert next(line for line in lines if line[0][0] == f"    {'1' * 12}")
+    lines = shown_others.draw_session(record, View(lambda seconds: "then"))
+    assert next(line for line in lines if line[0][0] == f"  {'1' * 8}")
 
 
 def test_an_ambiguous_name_lists_the_candidates(story: Story) -> None:
@@ -155,9 +171,14 @@ def test_an_ambiguous_name_lists_the_candidates(story: Story) -> None:
 
 def test_a_commit_without_a_checkpoint_says_so(story: Story) -> None:
     done = run("show")
-    assert (done.returncode, done.stdout) == (128, "")
-    why = "has no checkpoint: no session is behind it"
-    assert done.stderr == f"fatal: commit '{story.plain[:7]}' {why}\n"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        f"{story.plain[:8]} was written by A U Thor: no session wrote in it",
+        f"the newest with one: 'gitcp show {story.linked[:8]}'",
+    ]
+    assert run("show", "--json").stdout == ""
+    patch = run("show", "-p").stdout
+    assert "+the person's own" in patch and patch.startswith(done.stdout)
 
 
 def test_all_commits_that_carry_an_id_are_listed_the_one_that_was_named_first(repo: Path) -> None:
@@ -178,7 +199,7 @@ def test_a_checkpoint_that_is_not_here_is_named(repo: Path) -> None:
     git("commit", "-q", "--allow-empty", "-m", "x\n\nEntire-Checkpoint: 0123456789ab")
     done = run("show")
     assert done.returncode == 128
-    assert "checkpoint '0123456789ab' of commit" in done.stderr and "gitcp fetch" in done.stderr
+    assert "is not here: 'gitcp fetch' may bring it" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["nothing", "0123456789ab", "", "--", "a\nb", "HEAD:README.md"])
@@ -200,14 +221,17 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("checkpoint", SAMPLE)
 def test_every_real_checkpoint_of_the_original_is_shown(sample: Path, checkpoint: str) -> None:
     text = shown(checkpoint, cwd=sample)
-    assert text.startswith(f"checkpoint {checkpoint}\n  no commit carries it\n")
+    assert text.startswith(f"stored as {checkpoint}, which no commit has\n")
     assert "\x1b" not in text
     found = show_record(checkpoint, cwd=sample)
-    assert len(found["contents"]) == text.count("\nsession ") == len(found["sessions"])
-    for part in found["contents"]:
-        assert f"\nsession {part['session_id']}  {part['agent'] or 'Agent'}\n" in text
-    differs = [p for p in found["contents"] if p["hash"] == "differs"]
-    assert text.count("does not match its content hash") == len(differs)
+    last = {part["session_id"]: part for part in found["contents"]}
+    assert len(found["contents"]) == len(found["sessions"])
+    assert text.count("\nsession ") == len(last)
+    for part in last.values():
+        name = shorten_id(part["session_id"])
+        assert f"\nsession {name}, {part['agent'] or 'Agent'}" in text
+    differs = [part for part in last.values() if part["hash"] == "differs"]
+    assert text.count("the conversation is not ") == len(differs)
 
 
 def test_two_real_checkpoints_that_begin_alike_are_ambiguous(sample: Path) -> None:
@@ -218,7 +242,7 @@ def test_two_real_checkpoints_that_begin_alike_are_ambiguous(sample: Path) -> No
 
 def test_a_session_that_only_the_store_knows_is_shown(sample: Path) -> None:
     text = shown("2026-01-21-d", cwd=sample)
-    assert "Gemini CLI\n  without a state, manual-commit, started 2026-01-21" in text
+    assert ", Gemini CLI, begun 2026-01-21\n" in text
 
 
 @pytest.mark.parametrize("bundle", ["carry-forward", "finalize", "phases", "v1-four"])
@@ -231,7 +255,7 @@ def test_commits_of_the_original_program_are_looked_up(
     for oid in git("rev-list", *branches, "--grep=^Entire-Checkpoint:", cwd=at).split():
         ids = git("log", "-1", "--format=%(trailers:key=Entire-Checkpoint,valueonly)", oid, cwd=at)
         text = shown(oid, cwd=at)
-        assert f"checkpoint {ids.split()[0]}\n" in text and f"commit {oid[:7]}" in text
+        assert ids and text.startswith(f"{oid[:8]}  ") and "\nsession " in text
 
 
 @pytest.mark.parametrize("start", ["x", [], {}, None, 2.5])
@@ -256,10 +280,10 @@ def two_files(world: World) -> World:
 def test_a_commit_shows_the_conversation_of_its_own_turns(two_files: World) -> None:
     for commit, own, other in (("HEAD", "second", "first"), ("HEAD~1", "first", "second")):
         text = two_files.gitcp("show", commit)
-        assert f"[User] write the {own}" in text and f"write the {other}" not in text
-        assert "\n    … 1 other prompt of the session: --all\n" in text
+        assert f"  > write the {own}\n" in text and f"write the {other}" not in text
+        assert "\n  … 1 other prompt: --all\n" in text
         whole = two_files.gitcp("show", "--all", commit)
-        assert f"[User] write the {own}" in whole and f"[User] write the {other}" in whole
+        assert f"  > write the {own}\n" in whole and f"  > write the {other}\n" in whole
     record = json.loads(two_files.gitcp("show", "--json"))
     (turn,) = record["contents"][0]["linked_turns"]
     assert (turn["number"], turn["prompt"]) == (2, "write the second")
@@ -288,3 +312,45 @@ def test_the_change_is_shown_as_git_shows_it(two_files: World) -> None:
 
 def test_every_time_is_shown_in_one_form(two_files: World) -> None:
     assert not re.search(r"\d\d:\d\d:\d\d|\dT\d|Z\b", two_files.gitcp("show"))
+
+
+def test_a_long_prompt_and_many_calls_are_cut_unless_all_is_asked_for(world: World) -> None:
+    agent = world.agent("session-a", tools=True)
+    agent.prompt("\n".join(f"line {n}" for n in range(40)))
+    for number in range(6):
+        agent.ran(f"echo {number}")
+    agent.write("a.txt", "one\ntwo\n")
+    agent.write("a.txt", "one\ntwo\nthree\n")
+    agent.stop()
+    world.commit()
+    text = world.gitcp("show")
+    assert "    line 9\n    … 30 more lines: --full\n" in text
+    assert "    wrote   a.txt  +3 -0\n    ran 6 commands\n" in text
+    full = world.gitcp("show", "--full")
+    assert "    line 39\n" in full and "    ran     echo 5\n" in full
+    assert "    wrote   a.txt  +2 -0\n    wrote   a.txt  +1 -0\n" in full
+
+
+def test_the_tasks_of_a_session_are_a_number_behind_a_commit(frozen_store: Frozen) -> None:
+    text = shown(frozen_store.commits["Add a worker"], cwd=frozen_store.path)
+    assert text.count("\nsession ") == 1 and len(text.splitlines()) < 12
+    head = f"session {shorten_id(frozen.HARDENING)}, OpenCode, prompt 1 of 1, and 20 tasks\n"
+    assert head in text and "  > Add a worker that answers requests\n" in text
+    assert "\nlines: 6 by OpenCode\n" in text
+    later = shown(frozen_store.commits["Cap requests"], cwd=frozen_store.path)
+    assert ", prompt 2 of 2, and 3 tasks\n" in later
+    assert "  > Cap requests by their size\n    ---\n    And say so\n" in later
+
+
+def test_a_name_is_looked_for_in_all_repositories_below_folders(
+    world: World, frozen_store: Frozen
+) -> None:
+    oid = frozen_store.commits["Add a worker"]
+    missing = run("show", oid, cwd=world.path)
+    assert missing.returncode == 128
+    # gitcp is enabled in no repository there yet.
+    (frozen_store.path / ".git" / "gitcp").mkdir(exist_ok=True)
+    places = "--repos", str(frozen_store.path.parent), str(world.path)
+    found = run("show", oid, *places, cwd=world.path)
+    assert found.returncode == 0 and found.stdout == shown(oid, cwd=frozen_store.path)
+    assert run("show", "f" * 40, *places, cwd=world.path).returncode == 128

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -12,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.terminal import history
 from tests.lines.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
@@ -101,11 +101,15 @@ def test_a_range_and_paths_limit_what_is_counted(counted: Path) -> None:
 
 def test_the_table_has_sums_and_bars(counted: Path) -> None:
     lines = stats().stdout.splitlines()
-    assert lines[0] == "3 commits, 1 linked, 1 checkpoint, 1 turn"
-    assert lines[1] == f"  {history.COUNTED}"
-    assert lines[2].startswith("  agents     +2     -0      20 % ██████")
+    assert lines[0] == "3 commits, 1 of them with sessions, 1 Apr 05"
+    assert lines[2].split() == ["lines", "added", "10"]
+    assert lines[3].startswith("  Claude Code                2  20 %  ████████")
+    assert sum(line.count("█") for line in lines) == 40, "the bars add up"
     assert any(line.startswith("  src/app.py") for line in lines)
-    assert any(line.startswith("  Claude Code opus") for line in lines)
+    assert re.search(r"of all lines are recorded in \d of 3 commits", "\n".join(lines))
+    by_model = stats("--by", "model").stdout.splitlines()
+    assert len(by_model) == 1 and by_model[0].startswith("  Claude Code opus")
+    assert stats("--by", "day").stdout.split() == ["2005-04-01", "10"]
 
 
 def test_no_name_of_a_file_becomes_markup_or_calls_somebody(counted: Path) -> None:
@@ -122,16 +126,16 @@ def test_no_name_of_a_file_becomes_markup_or_calls_somebody(counted: Path) -> No
     git("commit", "-qm", "odd")
     lines = stats("--markdown").stdout.splitlines()
     assert "| people | 12 | 0 | 80 % |" in lines
-    assert [f"| {cell} | 0 | 1 | 0 | 0 |" in lines for cell in cells.values()] == [True] * 5
+    assert [f"| {cell} | 0 | 1 | 0 |" in lines for cell in cells.values()] == [True] * 5
 
 
 def test_a_name_that_is_not_utf_8_keeps_its_columns(counted: Path) -> None:
     (counted / os.fsdecode(b"\xe9.txt")).write_text("x\n")
     git("add", ".")
     git("commit", "-qm", "odd")
-    section = stats().stdout.partition("By file\n")[2].partition("\n\n")[0].splitlines()
+    section = stats("--by=file").stdout.splitlines()
     assert any(line.startswith("  \\xe9.txt ") for line in section)
-    assert len({line.index("█") for line in section}) == 1
+    assert len({len(line) for line in section}) == 1
 
 
 def test_what_is_no_revision_is_said_in_gits_words(counted: Path) -> None:

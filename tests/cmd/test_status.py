@@ -28,19 +28,24 @@ SCREEN = 24  # lines
 def test_a_repository_without_gitcp_says_how_to_begin(repo: Path) -> None:
     done = run("status")
     assert done.returncode == 0
-    assert done.stdout.startswith("not set up, on main at ")
-    assert done.stdout.endswith(": 'gitcp enable' installs the hooks\n")
+    assert done.stdout.startswith("on main at ")
+    assert done.stdout.endswith(", not recording: 'gitcp enable' begins\n")
 
 
 def test_status_shows_the_sessions_of_this_worktree(story: Story) -> None:
     text = run("status").stdout
     first = text.splitlines()[0]
-    assert first == f"enabled, manual-commit, on main at {story.plain[:7]}"
-    here = text[: text.index("Other worktrees:")]
-    assert f"{shorten_id(ALPHA)}  Claude Code  idle" in here
-    assert f"{shorten_id(BETA)}  Claude Code  active" in here
-    assert f"2 uncommitted files on {story.world.branch()}\n" in here
-    assert "Review the tests" in here and shorten_id(GAMMA) not in here
+    assert first == f"on main at {story.plain[:8]}, recording Claude Code"
+    here = text[: text.index("in other worktrees\n")].splitlines()
+    rows = {line.split()[0]: n for n, line in enumerate(here) if line}
+    assert shorten_id(GAMMA) not in rows
+    alpha, beta = rows[shorten_id(ALPHA)], rows[shorten_id(BETA)]
+    assert here[alpha].split()[1:6] == ["just", "now", "Claude", "Code", ">"]
+    assert here[alpha + 1].strip() == "waiting  README.md  a b.txt"
+    assert here[beta].endswith("> Review the tests") and here[beta + 1].strip() == "working"
+    assert here.index("not committed") < alpha < here.index("at work") < beta
+    verbose = run("status", "-v").stdout
+    assert f"2 uncommitted files on {story.world.branch()}\n" in verbose
 
 
 def test_decisions_about_streams_are_shown_to_who_asks(story: Story) -> None:
@@ -60,19 +65,21 @@ def test_each_worktree_counts_the_work_that_lies_in_it(world: World) -> None:
     agent.turn("write here, and there by path", {"a.py": "a\n", str(there / "b.py"): "b\n"})
 
     def show(place: Path) -> str:
-        return World(place, world.home).gitcp("status")
+        shown = World(place, world.home).gitcp("status", "-v")
+        return "".join(f"{line.strip()}\n" for line in shown.splitlines())
 
-    stream = f"on {world.branch()}, 1 more in another worktree"
-    assert f"idle  just now  1 uncommitted file {stream}\n" in show(here)
-    left = "1 uncommitted file, in no checkpoint, 1 more in another worktree"
-    assert f"idle  just now  {left}, at home in {here}\n" in show(there)
+    stream = f"1 uncommitted file on {world.branch()}\n"
+    assert f"waiting  a.py\n1 more in another worktree\n{stream}" in show(here)
+    left = f"waiting  b.py\n1 more in another worktree, at home in {here}\n"
+    assert f"{left}1 uncommitted file, in no checkpoint\n" in show(there)
     agent.cwd = there
     agent.turn("go on there", {"c.py": "c\n"})
-    assert f"1 uncommitted file on {world.branch()}, 2 more in another worktree" in show(here)
-    assert f"at home in {there}\n" in show(here) and "no session" not in show(here)
+    elsewhere = f"2 more in another worktree, at home in {there}\n"
+    assert f"waiting  a.py\n{elsewhere}{stream}" in show(here)
+    assert "waiting  b.py  c.py\n" in show(there)
     assert "2 uncommitted files on entire/" in show(there)
     world.commit("a.py")
-    assert "Sessions:" not in show(here) and "another worktree\n" not in show(there)
+    assert "not committed" not in show(here) and "another worktree\n" not in show(there)
 
 
 def test_a_worktree_that_was_removed_is_listed_while_it_left_work(world: World) -> None:
@@ -84,7 +91,7 @@ def test_a_worktree_that_was_removed_is_listed_while_it_left_work(world: World) 
     for name in ("settled", "open"):
         assert f"/{name}  1 session\n" in world.gitcp("status")
         world.git("worktree", "remove", "--force", str(world.path.parent / name))
-    places = world.gitcp("status").partition("Other worktrees:\n")[2].splitlines()
+    places = world.gitcp("status").partition("in other worktrees\n")[2].splitlines()
     assert places[0] == f"  {world.path.parent / 'open'}  1 session, removed"
     assert not any("settled" in place for place in places)
 
@@ -101,14 +108,15 @@ def test_it_fits_on_a_screen_after_weeks_of_stashes_and_removed_worktrees(world:
         a.turn(f"more {n}", {f"{n}.txt": f"{n} stays\n"})
     text = world.gitcp("status")
     assert len(text.splitlines()) <= 24, text
-    assert "more 5\n" in text and "stash@{0} " in text and "; work of " in text
+    assert "> more 5\n" in text and "stash@{0} " in text and " work of " in text
     assert "side-0  1 session, removed" in text
-    assert "more in the stash, with work of" in text
+    assert " more, with work of " in text and "more sessions: 'gitcp status -v'" in text
     assert world.gitcp("status", "-v").count("more ") >= 6
 
 
 def test_status_shows_live_and_archived_streams(story: Story) -> None:
-    streams = run("status").stdout.partition("Streams:\n")[2]
+    assert "treams" not in run("status").stdout
+    streams = run("status", "-v").stdout.partition("Streams:\n")[2]
     assert f"  live      {story.world.branch()}  2 checkpoints, 2 files" in streams
     assert "  archived  refs/gitcp/archive/" in streams and "(another worktree)" in streams
 
@@ -126,13 +134,13 @@ def test_watched_in_a_pipe_a_session_has_its_lane_and_its_lines(
 ) -> None:
     assert watching.stdout
     lines = iter(watching.stdout.readline, "")
-    assert next(lines).startswith("enabled, manual-commit")
+    assert next(lines).startswith("on main at ")
     assert next(line for line in lines if line.startswith("Lanes:"))
     lane = next(lines)
     name, time, bar, *words = lane.split()
     assert name == shorten_id(ALPHA) and set(time) <= set(".=#") and "=" in time
     assert set(bar) == {"#"} and words[:2] == [shorten_id(ALPHA), "2"]
-    assert any(line == "Sessions:\n" for line in lines)
+    assert any(line == "not committed\n" for line in lines)
     watching.send_signal(signal.SIGINT)
     assert watching.wait() == -signal.SIGINT
 
@@ -151,7 +159,7 @@ def test_watched_at_a_terminal_it_is_drawn_in_place_and_fits(story: Story) -> No
     clear, frame = seen.decode().split("\x1b[H\x1b[J")[:2]
     rows = re.sub(r"\x1b\[\d+m", "", frame).split("\r\n")
     assert clear == "" and len(rows) == 10 and max(map(len, rows)) == 30
-    assert "\x1b[32menabled" in frame and "Lanes:" in frame
+    assert "\x1b[32mrecor" in frame and "Lanes:" in frame
 
 
 def test_records_are_not_watched(story: Story) -> None:
@@ -182,9 +190,10 @@ def test_json_is_a_status_then_sessions_then_streams(story: Story) -> None:
 
 def test_a_disabled_repository_says_so(repo: Path) -> None:
     assert run("enable").returncode == 0
-    assert run("status").stdout.startswith("enabled, ")
+    assert run("status").stdout.startswith("on main at ")
+    assert ", recording Claude Code\n" in run("status").stdout
     assert run("disable").returncode == 0
-    assert run("status").stdout.startswith("disabled, on main at ")
+    assert run("status").stdout.endswith(", disabled: 'gitcp enable' wakes it\n")
     assert run("disable", "--uninstall").returncode == 0
 
 
@@ -227,14 +236,10 @@ def test_of_very_many_sessions_and_streams_the_newest_are_shown(repo: Path) -> N
     assert (len(shown), head["settled"], len(streams), head["more_streams"]) == (100, 20, 100, 20)
     assert {*shown} == {f"s{n}" for n in range(20, 120)}
     assert streams[0] == f"refs/heads/entire/{119:07x}-e3b0c4"
-    told = {
-        (): ("and 116 more sessions", "120 settled"),
-        ("-v",): ("and 20 more sessions", "and 20 more"),
-    }
-    for args, (left, older) in told.items():
+    for args in ((), ("-v",)):
         text = run("status", *args).stdout
-        assert f"  {left} ('gitcp sessions -a')\n" in text
-        assert f"  {older} streams (gitcp list-streams; " in text
+        assert "20 earlier sessions, all committed: 'gitcp sessions -a'\n" in text
+        assert ("  and 20 more streams (gitcp list-streams; " in text) is bool(args)
         assert (len(text.splitlines()) <= SCREEN) is (not args)
 
 
@@ -249,9 +254,9 @@ def test_every_kind_of_repository_has_a_status(repo: Path, tmp_path: Path, how: 
     done = run("status", cwd=tmp_path / "at")
     assert done.returncode == 0, done.stderr
     told = {
-        "unborn": "on new, no commit yet: 'gitcp enable' installs the hooks",
+        "unborn": "on new, no commit yet, not recording: 'gitcp enable' begins",
         "detached": "on detached HEAD at ",
-        "bare": ": 'gitcp enable' in a worktree of it",
+        "bare": ": 'gitcp enable' in a worktree of it begins",
     }
     assert told[how] in done.stdout
 

@@ -22,7 +22,7 @@ def test_a_stream_that_moved_is_shown_where_it_is(world: World, a: Agent) -> Non
     world.write("mine.txt", "mine\n")
     assert world.commit("mine.txt") == []
     assert before != world.branch()
-    assert f"1 uncommitted file on {world.branch()}" in world.gitcp("status")
+    assert f"1 uncommitted file on {world.branch()}" in world.gitcp("status", "-v")
     [session] = records(world, "session")
     assert session["stream"] == f"refs/heads/{world.branch()}"
 
@@ -30,7 +30,7 @@ def test_a_stream_that_moved_is_shown_where_it_is(world: World, a: Agent) -> Non
 def test_a_stream_that_is_gone_is_said_to_be(world: World, a: Agent) -> None:
     a.turn("write", {"a.txt": "a\n"})
     world.git("update-ref", "-d", f"refs/heads/{world.branch()}")
-    assert "1 uncommitted file, whose stream is gone" in world.gitcp("status")
+    assert "1 uncommitted file, whose stream is gone" in world.gitcp("status", "-v")
     assert [session["stream"] for session in records(world, "session")] == [""]
 
 
@@ -40,9 +40,10 @@ def test_a_turns_files_are_not_called_committed(world: World) -> None:
     world.commit()
     a.prompt("go on")
     a.write("b.py", "b = 1\n")
-    assert "1 uncommitted file of this turn" in world.gitcp("status")
+    assert "1 uncommitted file of this turn" in world.gitcp("status", "-v")
+    assert "working  b.py\n" in world.gitcp("status")
     a.stop()
-    assert f"1 uncommitted file on {world.branch()}" in world.gitcp("status")
+    assert f"1 uncommitted file on {world.branch()}" in world.gitcp("status", "-v")
 
 
 def test_work_that_another_session_overwrote_is_not_called_uncommitted(world: World) -> None:
@@ -50,7 +51,7 @@ def test_work_that_another_session_overwrote_is_not_called_uncommitted(world: Wo
     a.turn("write", {"a.py": "def add(a, b):\n    return a + b\n"})
     b.turn("write all anew", {"a.py": "import operator\nplus = operator.add\n"})
     world.commit()
-    assert "left behind" not in world.gitcp("status")
+    assert "not committed" not in world.gitcp("status")
     assert not [s for s in records(world, "session") if s.get("files_touched")]
 
 
@@ -64,7 +65,7 @@ def test_a_stream_that_a_rebase_has_settled_is_not_shown_as_live(world: World, a
     world.git("commit", "-q", "-m", "the agent's, in the midst of it")
     world.git("rebase", "--continue")
     assert a.state.get("files_touched") is None, "the rebase has committed it"
-    rows = world.gitcp("status").partition("Streams:\n")[2].splitlines()
+    rows = world.gitcp("status", "-v").partition("Streams:\n")[2].splitlines()
     assert not [row for row in rows if row.split()[0] == "live"]
     assert all(stream.get("settled") for stream in records(world, "stream"))
 
@@ -86,7 +87,9 @@ def test_stashed_work_is_told_with_its_stash(world: World, a: Agent, mode: str) 
     if mode == "overlap":
         [entry] = records(world, "status")[0]["stashes"]
         assert entry["sessions"] == ["session-a"]
-        assert f"by hand: a.txt; work of {shorten_id('session-a')}\n" in world.gitcp("status")
+        rows = world.gitcp("status").partition("in the stash\n")[2].splitlines()
+        assert rows[0].split() == [entry["oid"][:8], "stash@{0}", "by", "hand", "a.txt"]
+        assert rows[1].strip() == f"work of {shorten_id('session-a')}"
         world.git("stash", "pop", "-q")
         assert "stash@" not in world.gitcp("status")
 
@@ -94,11 +97,13 @@ def test_stashed_work_is_told_with_its_stash(world: World, a: Agent, mode: str) 
 def test_links_that_could_be_found_again_are_counted(world: World, a: Agent) -> None:
     a.turn("write", {"a.txt": "a\n"})
     [one] = world.commit()
-    assert "found again" not in world.gitcp("status")
+    assert "gitcp relink" not in world.gitcp("status")
     world.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "--amend", "-m", "no line")
-    assert "1 link could be found again ('gitcp relink')" in world.gitcp("status")
+    assert "! 1 commit lost what session wrote it: 'gitcp relink' finds it again\n" in world.gitcp(
+        "status"
+    )
     assert one in world.gitcp("relink")
-    assert "found again" not in world.gitcp("status")
+    assert "gitcp relink" not in world.gitcp("status")
 
 
 def test_a_broken_branch_does_not_hide_the_sessions(

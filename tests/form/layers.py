@@ -49,9 +49,11 @@ PURE = set(
     gitcp.record.journal.credit gitcp.record.journal.cuts gitcp.record.looks.credit_cases
     gitcp.record.match.holding gitcp.record.match.linking gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
+    gitcp.setup.care.sentences
     gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.plan
     gitcp.steps.commits.parts gitcp.steps.handover_text gitcp.terminal.answers
-    gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual gitcp.terminal.status
+    gitcp.terminal.causes gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual
+    gitcp.terminal.recap gitcp.terminal.rows gitcp.terminal.stats gitcp.terminal.status
     gitcp.text.carry.changes gitcp.text.carry.forms gitcp.text.carry.gaps
     gitcp.text.carry.imports gitcp.text.carry.moves gitcp.text.carry.origins gitcp.text.carry.text
     gitcp.text.carry.tokens gitcp.text.ids gitcp.text.json gitcp.text.line_replay

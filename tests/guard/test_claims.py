@@ -138,12 +138,12 @@ def test_status_and_the_list_say_who_is_here_since_when_on_what(git_copy: Copy) 
     idle = git_copy.agent("cccccccc-3")
     idle.turn("done")
     assert pre(a, "src/app.py").status == 0
-    shown = git_copy.gitcp("status")
-    at = shown.splitlines().index("At work now:")
-    lines = shown.splitlines()[at + 1 : at + 3]
-    assert [line.split()[0] for line in lines] == [shorten_id(B), shorten_id(A)]
-    assert "Write src/app.py" in lines[1] and f"process {a.pid}" in lines[1]
-    assert "between tool calls" in lines[0]
+    lines = git_copy.gitcp("status").splitlines()
+    below = {line.split()[0]: lines[n + 1].strip() for n, line in enumerate(lines[:-1]) if line}
+    assert below[shorten_id(B)].startswith("working")
+    assert below[shorten_id(A)].startswith("working: Write src/app.py, since ")
+    assert below[shorten_id("cccccccc-3")].startswith("waiting")
+    assert f"Write src/app.py, since just now, process {a.pid}" in git_copy.gitcp("status", "-v")
     git_copy.kill(a)
     assert "src/app.py" not in git_copy.gitcp("list-claims")
 

@@ -56,7 +56,7 @@ def test_a_turn_is_recorded_and_its_commits_found_at_the_next_event(
     for revision, path in (("@--", "a.txt"), ("@-", "b.txt")):
         shown = gitcp(copy.path, "show", commit_at(copy, revision))
         assert shown.returncode == 0, shown
-        assert A in shown.stdout and path in shown.stdout
+        assert shorten_id(A) in shown.stdout and path in shown.stdout
     assert not a.state.get("files_touched")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.guard.working_copies import A, Copy, call, post, pre, run
 from tests.support import warm
 from tests.support.harness import Agent
@@ -130,7 +131,11 @@ def test_a_conflict_is_resolved_by_a_session_and_its_commit_linked(worked: Work)
     shown = warm.run(
         "show", copy.jj("log", "--no-graph", "-r", "@-", "-T", "commit_id"), cwd=copy.path
     )
-    assert A in shown.stdout and "two.txt" in shown.stdout and ".jjconflict" not in shown.stdout
+    assert (
+        shorten_id(A) in shown.stdout
+        and "two.txt" in shown.stdout
+        and ".jjconflict" not in shown.stdout
+    )
 
 
 def test_work_upon_a_commit_that_holds_a_conflict_names_no_file_of_jjs(worked: Work) -> None:

@@ -56,7 +56,7 @@ def test_reading_prints_nothing_changes_nothing_and_stays_where_it_is(
 
 def test_an_open_repository_sees_what_is_recorded_later(world: World) -> None:
     with Repository(str(world.path)) as repository:
-        with pytest.raises(Error, match="no checkpoint"):
+        with pytest.raises(Error, match="no session is behind"):
             repository.checkpoint("HEAD")
         world.agent("session-a").turn("Add one", {"one.txt": "one\n"})
         world.git("add", "one.txt")

@@ -54,7 +54,7 @@ def test_its_lines_are_the_sessions_when_they_come_back_under_the_new_name(
     assert list(world.committed(checkpoint)) == ["session-a"]
     authors = read_authors(world, "new/two.txt")
     assert {row for row, who in authors.items() if who == "session-a"} == {*OWN}
-    assert "archived" not in world.gitcp("status")
+    assert "not committed" not in world.gitcp("status")
     world.write("new/two.txt", world.read("new/two.txt") + "one more by hand\n")
     assert world.commit() == []
 

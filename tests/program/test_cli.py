@@ -55,11 +55,11 @@ def test_the_lists_of_commands_fit_a_terminal() -> None:
     assert len(everyday) <= 24
 
 
-def test_gitcp_alone_and_its_help_show_twelve_everyday_commands() -> None:
+def test_gitcp_alone_and_its_help_show_the_everyday_commands() -> None:
     alone = shell("gitcp").stdout
     assert alone == shell("gitcp help").stdout
     shown = [line.split()[0] for line in alone.splitlines() if line.startswith("   ")]
-    assert len(shown) == 12
+    assert len(shown) == 18 and {"sessions", "recap", "blame", "redo", "ui"} < {*shown}
     assert set(shown) < set(commands.TOOLS)
     every = shell("gitcp help -a").stdout
     assert all(f"\n    {name} " in every for name in commands.NAMES)
@@ -169,14 +169,22 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
             "error: give a question and '--in <directory>': '--list' shows the questions",
         ),
         ("read-stream --worktree=x", 129, "error: --worktree needs --base"),
-        ("sessions", 1, "no session is running or has uncommitted work; -a lists all"),
-        ("sessions -a", 1, "no session is recorded"),
     ):
         done = warm.run(*line.split(), cwd=repo)
         assert (done.returncode, done.stderr.splitlines()[0]) == (status, says), line
-    done = warm.run("rewind", "--list", cwd=repo)
-    assert done.returncode == 0
-    assert done.stdout == "no point to go back to: each prompt and call of an agent will be one\n"
+    for line, says in (
+        ("rewind --list", "no point to go back to: each prompt and call of an agent will be one"),
+        (
+            "sessions",
+            "no session is at work or has uncommitted work: 'gitcp sessions -a' lists all",
+        ),
+        (
+            "sessions -a",
+            "no session is recorded here: one begins with the next prompt after 'gitcp enable'",
+        ),
+    ):
+        done = warm.run(*line.split(), cwd=repo)
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(says), line
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -135,6 +135,9 @@ def test_a_command_or_option_that_is_misspelt_is_told_what_was_meant(repo: Path)
         "unknown argument: '--onelin'; did you mean '--oneline'?" in run("log", "--onelin").stderr
     )
     assert run("status", "x").stderr.startswith("error: unknown argument: 'x'\nusage: ")
+    assert "did you mean" not in run("log", "--repos", "x").stderr
+    assert "; did you mean '-n'?" in run("search", "--limit", "3", "x").stderr
+    assert len(run("recap", "--nope").stderr.splitlines()) == 3
 
 
 @pytest.mark.parametrize("name", ["push", "fetch", "fsck"])

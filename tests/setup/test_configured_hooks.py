@@ -12,6 +12,7 @@ from gitcp.setup import hook_texts
 from tests.support import gits
 from tests.support.harness import V1, World
 from tests.support.installed import write
+from tests.support.screens import ALL_WELL
 from tests.support.warm import run
 
 Env = pytest.MonkeyPatch
@@ -68,7 +69,7 @@ def test_enable_writes_no_files_of_hooks_and_disable_takes_all_of_it_away(repo: 
     assert list_files(repo) == []
     world = World(repo, repo.parent / "home")
     assert is_linked(world, "one")
-    assert gitcp("doctor") == "nothing is wrong here\n"
+    assert gitcp("doctor") == ALL_WELL
     assert "nothing to do" in gitcp("enable")
     git("config", "user.name", "Another")  # the configuration is not as enable left it
     gitcp("disable", "--uninstall")
@@ -84,10 +85,10 @@ def test_a_repository_that_was_never_enabled_is_recorded_for_the_person(
     assert "for every repository" in enable_for_person()
     world = World(repo, tmp_path / "home")
     assert list_files(repo) == []
-    assert gitcp("status").startswith("enabled, manual-commit, on main at ")
+    assert gitcp("status").startswith("on main at ") and ", recording" in gitcp("status")
     assert "gitcp enable" not in world.agent("s0").start().said
     assert is_linked(world, "one")
-    assert gitcp("doctor") == "nothing is wrong here\n"
+    assert gitcp("doctor") == ALL_WELL
     git("worktree", "add", "-q", "../linked")
     assert is_linked(world, "two", cwd=tmp_path / "linked")
     gitcp("disable")
@@ -105,7 +106,7 @@ def test_hooks_elsewhere_are_left_alone_and_run_too(repo: Path, tmp_path: Path) 
     assert is_linked(world, "one")
     assert (repo / ".git" / "ran").read_text() == "theirs\n"
     assert [path.name for path in (tmp_path / "theirs").iterdir()] == ["post-commit"]
-    assert gitcp("doctor") == "nothing is wrong here\n"
+    assert gitcp("doctor") == ALL_WELL
     world.close()
 
 
@@ -133,7 +134,7 @@ def test_what_a_script_of_theirs_drops_from_the_message_is_put_back(
     world.git("commit", "-q", *ways[named])
     assert len(world.ids("HEAD")) == 1
     assert world.git("log", "-1", "--format=%s").startswith("T-1: ")
-    assert gitcp("doctor") == "nothing is wrong here\n"
+    assert gitcp("doctor") == ALL_WELL
     world.close()
 
 
@@ -205,7 +206,7 @@ def test_where_their_script_is_the_last_nothing_is_sent_and_that_is_said(
     assert is_linked(world, "two")
     world.git("push", "-q", "origin", "main")
     assert git("rev-parse", V1, cwd=bare) == world.git("rev-parse", V1)
-    assert gitcp("doctor") == "nothing is wrong here\n"
+    assert gitcp("doctor") == ALL_WELL
     world.close()
 
 
@@ -241,7 +242,7 @@ def test_old_and_new_gits_in_one_repository_link_each_commit(
     for name in ("new", "old", "new"):
         monkeypatch.setenv("PATH", paths[name])
         assert is_linked(world, f"{name}{len(world.git('log', '--format=%h'))}")
-        assert gitcp("doctor") == "nothing is wrong here\n"
+        assert gitcp("doctor") == ALL_WELL
     monkeypatch.setenv("PATH", paths["old"])
     gitcp("disable", "--uninstall")
     assert list_files(repo) == []

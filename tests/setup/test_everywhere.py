@@ -12,6 +12,7 @@ import pytest
 from gitcp.agents.claude_code import ClaudeCode
 from gitcp.cmd.setup import enable as enabling
 from tests.support.harness import World
+from tests.support.screens import ALL_WELL
 from tests.support.warm import run
 
 Env = pytest.MonkeyPatch
@@ -57,9 +58,11 @@ def test_a_new_repository_records_and_links_without_enable(home: Path, tmp_path:
     hooks = tmp_path / "new" / ".git" / "hooks"
     assert all(os.access(hooks / hook, os.X_OK) for hook in HOOKS)
     assert (tmp_path / "new" / ".git" / "info").is_dir(), "as git's own template has it"
-    assert world.gitcp("status").startswith("enabled, manual-commit, on main at ")
+    assert world.gitcp("status").startswith("on main at ") and ", recording" in world.gitcp(
+        "status"
+    )
     world.agent("s1", tools=True).turn("write", {"b.txt": "b\n"})
-    assert world.gitcp("doctor") == "nothing is wrong here\n"
+    assert world.gitcp("doctor") == ALL_WELL
     assert len(world.commit("b.txt")) == 1
     world.close()
     assert enable().splitlines()[0] == (

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.text.short_ids import shorten_id
 from tests.setup import hook_tools
 from tests.support import warm
 from tests.support.harness import Agent, World
 from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
 from tests.support.record_schema import list_faults
+from tests.support.screens import ALL_WELL
 
 Json = dict[str, object]
 
@@ -31,7 +33,7 @@ def found(world: World, cwd: Path | None = None) -> list[str]:
 
 
 def doctor(world: World, *args: str) -> tuple[int, str]:
-    done = warm.run("doctor", *args, cwd=world.path)
+    done = warm.run("doctor", "-v", *args, cwd=world.path)
     assert not done.stderr, done
     return done.returncode, done.stdout
 
@@ -45,24 +47,31 @@ def enabled(world: World) -> World:
 
 def test_where_all_is_well_nothing_is_found(enabled: World) -> None:
     assert found(enabled) == []
-    assert doctor(enabled) == (0, "nothing is wrong here\n")
+    assert doctor(enabled) == (0, ALL_WELL)
 
 
 def test_what_is_silenced_or_not_there_is_not_called_well(enabled: World) -> None:
     warm.run("disable", cwd=enabled.path)
-    assert doctor(enabled) == (0, "gitcp is disabled here: 'gitcp enable' wakes it\n")
+    said = warm.run("doctor", cwd=enabled.path)
+    assert said.returncode == 0 and said.stdout.startswith(
+        "! gitcp is not recording here: 'gitcp enable' wakes it\n✓ "
+    )
     warm.run("enable", cwd=enabled.path)
     warm.run("disable", "--uninstall", cwd=enabled.path)
-    assert doctor(enabled) == (0, "gitcp is not set up here: 'gitcp enable' installs the hooks\n")
+    told = doctor(enabled)
+    assert told == (
+        0,
+        "nothing is wrong here\ngitcp is not recording here: 'gitcp enable' begins\n",
+    )
 
 
 def test_an_agent_whose_hooks_have_not_run_is_named(world: World) -> None:
     assert found(world) == ["silent-agent"]
     world.gitcp("enable", "--agent=codex")
     text = world.gitcp("status")
-    assert "the hooks of codex have not run yet: start it here; it asks for trust" in text
+    assert "the hooks of Codex have not run yet: start it here; it asks for trust" in text
     world.agent("s1").start()
-    assert "the hooks of claude-code have not run yet" not in world.gitcp("status")
+    assert "the hooks of Claude Code have not run yet" not in world.gitcp("status")
 
 
 def interrupt_enable(world: World) -> None:
@@ -82,7 +91,7 @@ def interrupt_enable(world: World) -> None:
         (lambda w: (w.path / ".git/hooks/post-commit").unlink(), "git-hook", "post-commit in"),
         (lambda w: (w.path / ".git/hooks/pre-push").chmod(0o644), "git-hook", "pre-push in"),
         (lambda w: hook_tools.entire(w.path), "entire", "Entire's hooks are back"),
-        (lambda w: w.git("clean", "-q", "-fdx"), "agent-hook", "claude-code is not recorded"),
+        (lambda w: w.git("clean", "-q", "-fdx"), "agent-hook", "Claude Code is not recorded"),
         (lambda w: hook_tools.husky(w.path), "git-hook", "(they are husky's)"),
         (lambda w: hook_tools.lefthook(w.path), "git-hook", "(they are lefthook's)"),
         (lambda w: drop_event(w, "Stop"), "agent-hook", "runs no hook at Stop"),
@@ -189,6 +198,9 @@ def test_a_session_whose_agent_died_is_ended_and_keeps_its_work(enabled: World) 
     enabled.kill(agent)
     status, text = doctor(enabled)
     assert status == 1 and "'s1' is in a turn, and its agent is gone" in text
+    said = warm.run("doctor", cwd=enabled.path).stdout
+    name = shorten_id("s1")
+    assert f"! session {name} stopped within a prompt: 'gitcp doctor --fix' ends it\n" in said
     assert "ended; its work stays" in doctor(enabled, "--fix")[1]
     assert agent.state["phase"] == "ended" and enabled.tree(enabled.branch()) == {"one.txt": "1\n"}
     assert len(enabled.commit("one.txt")) == 1
@@ -354,7 +366,7 @@ def test_a_dead_session_is_condensed_when_the_person_says_so(enabled: World, dea
     assert stored, "under an id of its own"
     first = enabled.committed(stored[1])["s1"]
     assert "make more" in first["transcript"] and "one.txt" in first["files_touched"]
-    assert doctor(enabled) == (0, "nothing is wrong here\n")
+    assert doctor(enabled) == (0, ALL_WELL)
     (checkpoint,) = enabled.commit()
     later = enabled.committed(checkpoint)["s1"]
     assert later["files_touched"] == ["one.txt", "two.txt"]
@@ -369,7 +381,7 @@ def test_a_dead_session_is_discarded_when_the_person_says_so(enabled: World, dea
     (archive,) = enabled.archives
     assert enabled.show(archive, "one.txt") == "1\n" and enabled.read("two.txt") == "2\n"
     assert enabled.commit() == []
-    assert doctor(enabled) == (0, "nothing is wrong here\n")
+    assert doctor(enabled) == (0, ALL_WELL)
     dead.pid = enabled.agent("s1").pid
     dead.turn("once more", {"three.txt": "3\n"})
     (checkpoint,) = enabled.commit()
@@ -392,9 +404,9 @@ def test_what_the_destination_lacks_is_told_where_there_is_a_remote(enabled: Wor
     enabled.commit("one.txt")
     assert "remote" not in enabled.gitcp("status")
     enabled.share()
-    assert "lacks 1 checkpoint " in enabled.gitcp("status").splitlines()[-1]
+    assert "; 1 is not sent yet: 'gitcp push'\n" in enabled.gitcp("status")
     enabled.git("push", "-q", "origin", "main")
-    assert "lacks" not in enabled.gitcp("status")
+    assert "not sent" not in enabled.gitcp("status")
 
 
 @pytest.mark.usefixtures("older_git")

@@ -12,6 +12,7 @@ import pytest
 from gitcp.cmd.care import doctor
 from gitcp.cmd.setup import disable, enable, status
 from tests.support.installed import commands, git, write
+from tests.support.screens import ALL_WELL
 
 OTHERS = ["--agent=claude-code", "--agent=codex", "--agent=cline", "--agent=opencode"]
 
@@ -57,7 +58,7 @@ def test_beside_a_bare_repository_the_client_looks_there_and_all_is_well(
     assert "settings have no such hooks" not in capsys.readouterr().out
     monkeypatch.chdir(tmp_path / "bare.git")
     doctor.run([])
-    assert capsys.readouterr().out == "nothing is wrong here\n"
+    assert capsys.readouterr().out == ALL_WELL
 
 
 def test_the_client_started_there_is_recorded(
@@ -138,8 +139,8 @@ def test_by_hand_the_same_is_done_and_said(
     enable.run(["--worktree"])
     path = str(tmp_path / "linked/.codex/hooks.json")
     assert capsys.readouterr().out.splitlines() == [
-        f"would write the hooks of codex into '{path}'",
-        "wrote the hooks of codex",
+        f"would write the hooks of Codex into '{path}'",
+        "recording Codex here from now on",
         "gitcp is enabled here already: nothing to do",
     ]
 
@@ -170,7 +171,7 @@ def test_a_worktree_that_was_made_without_hooks_is_named_in_the_main_one(
     enable.run(["--agent=claude-code", "--agent=codex"])
     argv = ["git", "-c", "core.hooksPath=/dev/null", "worktree", "add", "-q"]
     subprocess.run([*argv, str(tmp_path / "bare")], check=True)
-    reason = f"'{tmp_path / 'bare'}' has no hooks of claude-code, codex"
+    reason = f"'{tmp_path / 'bare'}' has no hooks of Claude Code, Codex"
     assert findings(capsys, "worktree") == [(reason, "gitcp enable")]
     enable.run([])
     assert findings(capsys, "worktree") == []
@@ -190,7 +191,7 @@ def test_each_worktree_says_whether_hooks_have_run_in_it(
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     enable.run(["--agent=claude-code"])
     add(tmp_path / "linked")
-    silent = "the hooks of claude-code (2.1.200) have not run in this worktree yet"
+    silent = "the hooks of Claude Code (2.1.200) have not run in this worktree yet"
     for top, other in ((repo, tmp_path / "linked"), (tmp_path / "linked", repo)):
         monkeypatch.chdir(top)
         assert findings(capsys, "silent-agent") == [(silent, "start it here once")]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import agents
+from gitcp.agents import get_agent_type
 from gitcp.errors import Busy
 from gitcp.git.repo import Repo
 from gitcp.setup.care import switches, table
@@ -22,6 +23,7 @@ from tests.support.harness import V1, World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
 from tests.support.scenes import Scenes
+from tests.support.screens import ALL_WELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ GEMINI = '{"hooksConfig": {"enabled": %s}}'
 
 
 def doctor(world: World, *args: str) -> tuple[int, str]:
-    done = warm.run("doctor", *args, cwd=world.path)
+    done = warm.run("doctor", "-v", *args, cwd=world.path)
     return done.returncode, done.stdout
 
 
@@ -46,7 +48,7 @@ def record_work(world: World) -> World:
     agent.turn("make it", {"one.txt": "1\n", "two.txt": "2\n"})
     world.commit("one.txt")
     agent.turn("make more", {"three.txt": "3\n"})
-    assert doctor(world) == (0, "nothing is wrong here\n")
+    assert doctor(world) == (0, ALL_WELL)
     return world
 
 
@@ -219,7 +221,7 @@ def test_what_is_broken_is_named_and_mended(enabled: World, what: str) -> None:
     assert status == 1 and words in said, said
     status, said = doctor(enabled, "--fix")
     assert status == 0, said
-    assert doctor(enabled) == (0, "nothing is wrong here\n")
+    assert doctor(enabled) == (0, ALL_WELL)
     assert enabled.checkpoints() == stored
     enabled.agent("s2").turn("make another", {"four.txt": "4\n"})
     assert len(enabled.commit("four.txt")) == 1
@@ -314,7 +316,7 @@ def test_doctor_names_the_switch_with_which_a_client_runs_no_hooks(
     write(file, text.replace("TOP", str(world.path)))
     said = doctor(world)[1]
     if what:
-        assert f"in '{file}': {agent} {what}" in said
+        assert f"in '{file}': {get_agent_type(agent)} {what}" in said
     else:
         assert str(file) not in said
 
@@ -413,7 +415,7 @@ def test_a_repository_whose_path_has_a_line_break_is_recorded(ground: Path, tmp_
     agent = broken.agent("s1", tools=True)
     agent.turn("make it", {"one.txt": "1\n"})
     assert len(broken.commit("one.txt")) == 1
-    assert doctor(broken) == (0, "nothing is wrong here\n")
+    assert doctor(broken) == (0, ALL_WELL)
     broken.close()
 
 

@@ -147,9 +147,9 @@ def _store(team: Team, fresh: Desk, figures: Figures) -> None:
         for name in ("fsck", "doctor"):
             done = desk.gitcp(name)
             lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
-            quiet = done.status == 0 and lines in ([], ["nothing is wrong here"])
+            quiet = done.status == 0 and (not lines or lines[0].startswith("✓ all is well"))
             if desk is fresh and name == "doctor":  # no client has run there yet
-                quiet = quiet or all("have not run yet" in line for line in lines)
+                quiet = all("have not run yet" in x or x.startswith("✓ ") for x in lines)
             figures.expect_none(
                 f"{desk.name}: {name} says (status {done.status})", [] if quiet else lines
             )

@@ -92,11 +92,11 @@ def select_turns(data: bytes, turns: Iterable[object]) -> tuple[list[Entry], int
 
 
 def _format_call(name: str, arguments: object) -> Entry:
-    detail = _find_detail(arguments)
+    detail = find_detail(arguments)
     return "Tool", f"{name}: {detail}" if detail else name
 
 
-def _find_detail(arguments: object) -> str:
+def find_detail(arguments: object) -> str:
     """The part of a call's input that describes it, on one line; '' for none."""
     detail = ""
     if isinstance(arguments, str):
@@ -118,7 +118,7 @@ def describe_calls(data: bytes, ids: Collection[str]) -> dict[str, str]:
     for item in list_items(_pick_lines(data, ids)):
         if item["kind"] == "call":
             for call_id in (i for i in ids if is_call(i, item["id"], item["input"])):
-                found[call_id] = _find_detail(item["input"]) or item["name"]
+                found[call_id] = find_detail(item["input"]) or item["name"]
     return found
 
 

@@ -85,8 +85,9 @@ def fold_tasks(parts: Iterable[Part]) -> list[Part]:
 
 def _add_tasks(part: Part, tasks: Sequence[Part]) -> Part:
     row = part.copy()
-    if tasks:
-        row["task_count"] = len(tasks)
+    if not tasks:
+        return row
+    row["task_count"] = len(tasks)
     for task in tasks:
         row["files"] = {**task["files"], **row["files"]}
     spent = [task["token_usage"] for task in tasks if task.get("token_usage")]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.errors import NO, OK
+from gitcp.errors import OK
 from gitcp.extras.reports import reports
-from gitcp.terminal import cli, history
+from gitcp.terminal import cli, history, rows
 from gitcp.text import term
 
 TYPE_CHECKING = False
@@ -23,19 +21,20 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """List sessions; status 1 if there is none."""
+    """List sessions."""
     args = cli.parse("sessions", OPTIONS, argv)
-    records = [
-        session
-        for repo in reports.list_repositories(args.directory)
-        for session in reports.list_sessions(repo)
-        if args.all or session["state"] != "ended" or session["files_touched"]
-    ]
+    repos = reports.list_repositories(args.directory)
+    records = [*reports.list_activities(repos, ended=args.all)]
     if args.json:
-        cli.write_records(records)
-    elif records:
-        cli.page_lines(history.draw_sessions(records, term.format_since))
+        return cli.write_records(records)
+    if records:
+        width = cli.read_width() or rows.NO_LIMIT
+        has_many = bool(args.directory) or len(repos) > 1
+        cli.page_lines(
+            history.draw_sessions(records, term.format_since, width, with_places=has_many)
+        )
+    elif args.all:
+        print("no session is recorded here: one begins with the next prompt after 'gitcp enable'")
     else:
-        few = "no session is running or has uncommitted work; -a lists all"
-        print("no session is recorded" if args.all else few, file=sys.stderr)
-    return OK if records else NO
+        print("no session is at work or has uncommitted work: 'gitcp sessions -a' lists all")
+    return OK

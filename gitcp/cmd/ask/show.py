@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain
+from itertools import chain, groupby
 
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
-from gitcp.errors import OK
+from gitcp.errors import OK, Error
 from gitcp.extras.reports import reports
 from gitcp.git import decode_name
-from gitcp.git.objects import Objects, pack_care
+from gitcp.git.objects import Objects, pack_care, read_commit
+from gitcp.git.objects.object_lists import read_names
 from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.steps.back import steps
-from gitcp.terminal import answers, cli, history
+from gitcp.terminal import cli, rows, shown, shown_others
 from gitcp.text import term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.text.record_types import Record
@@ -30,6 +32,12 @@ OPTIONS = (
         make_flag("--no-transcript", "without the conversation"),
         make_flag("--transcript", "only the transcript, as stored"),
     ],
+    make_value(
+        "--repos",
+        "<directory>",
+        "look in all repositories below these (default: gitcp.workspace)",
+        nargs="*",
+    ),
     make_flag("-p --patch", "show what it changed as well"),
     make_flag("-v --verbose", "show the count of lines that was stored with each session, too"),
     JSON,
@@ -49,20 +57,65 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("show", OPTIONS, argv)
     if args.patch and (args.json or args.transcript):
         args.error("-p cannot be used with --json or --transcript")
-    with pack_care.open_scratch(Repo.find_here(), args.patch) as repo, Objects(repo):
-        commits.fetch_missing(repo, args.name, offline=args.offline)
-        records = steps.show_trees(repo, args.name, lazy=not args.json)
+    if args.repos is None:
+        _show_in(Repo.find_here(), args)
+        return OK
+    found = 0
+    failure: Error | None = None
+    for repo in reports.list_repositories(args.repos):
+        try:
+            _show_in(repo, args)
+            found += 1
+        except Error as e:
+            failure = e
+    if not found:
+        raise failure or Error(f"no repository below {', '.join(args.repos)}")
+    return OK
+
+
+def _show_in(repo: Repo, args: Namespace) -> None:
+    """Show what a name is in a repository.  Raises Error if it is nothing there."""
+    with pack_care.open_scratch(repo, args.patch) as opened, Objects(opened):
+        commits.fetch_missing(opened, args.name, offline=args.offline)
+        try:
+            records = steps.show_trees(opened, args.name, lazy=not args.json)
+        except commits.NoSession as e:
+            _show_nothing(opened, e.oid, args)
+            return
         if args.transcript:
             write_transcripts(records)
         elif args.json:
             cli.write_records(build_plain(r, args.full) for r in records)
         else:
-            talk, whole = not args.no_transcript, args.all or args.full
-            patches = [steps.choose_patch(repo, r) for r in records] if args.patch else []
-            lines = draw_records(records, args.full, talk, whole, args.verbose)
-            texts = chain(cli.choose_drawing()(lines), _read_patches(repo, patches))
+            patches = [steps.choose_patch(opened, r) for r in records] if args.patch else []
+            lines = draw_records(records, _read_view(args))
+            texts = chain(cli.choose_drawing()(lines), _read_patches(opened, patches))
             cli.page_texts(texts, has_patch=args.patch)
-    return OK
+
+
+def _read_view(args: Namespace) -> shown.View:
+    return shown.View(
+        term.format_since,
+        cli.read_width() or rows.NO_LIMIT,
+        args.full,
+        not args.no_transcript,
+        args.all or args.full,
+        args.verbose,
+        with_hint=not (args.patch or args.full),
+    )
+
+
+def _show_nothing(repo: Repo, oid: str, args: Namespace) -> None:
+    """Say of a commit that no session is behind it."""
+    if args.json or args.transcript:
+        return
+    commit = read_commit(repo.objects, oid)
+    author = read_names(repo, {oid})[oid] if commit else ""
+    newest = commits.find_newest_with_session(repo, oid)
+    cli.page_lines(shown.describe_nothing({"oid": oid, "author": author}, newest), paged=False)
+    patch = [("show", "--format=", oid)] if args.patch else []
+    for text in _read_patches(repo, patch):
+        print(text, end="")
 
 
 def _read_patches(repo: Repo, asked: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -99,24 +152,22 @@ def build_plain(entry: Record, full: bool, *, talk: bool = True) -> Record:
     return plain
 
 
-def draw_records(
-    records: Iterable[Record],
-    full: bool = False,
-    talk: bool = True,
-    whole: bool = False,
-    stored: bool = False,
-) -> Iterator[Line]:
-    """The lines of records, with a blank line between them; flags as for draw_committed()."""
-    for n, entry in enumerate(records):
-        if n:
+def draw_records(records: Iterable[Record], view: shown.View) -> Iterator[Line]:
+    """The lines of records, with a blank line between them."""
+    is_first = True
+    for is_committed, group in groupby(records, lambda entry: "checkpoint_id" in entry):
+        if not is_first:
             yield []
-        if entry["type"] == "session":
-            yield from answers.draw_session(entry, term.format_time, full)
-        elif entry["type"] == "point":
-            yield from answers.draw_other_point(entry, term.format_time)
-        else:
-            when = term.format_time
-            if "checkpoint_id" in entry:
-                yield from history.draw_committed(entry, when, full, talk, whole, stored=stored)
+        is_first = False
+        if is_committed:
+            yield from shown.draw_commits([*group], view)
+            continue
+        for number, entry in enumerate(group):
+            if number:
+                yield []
+            if entry["type"] == "session":
+                yield from shown_others.draw_session(entry, view)
+            elif entry["type"] == "point":
+                yield from shown_others.draw_point(entry, view)
             else:
-                yield from answers.draw_shown_temporary(entry, when, full, talk, whole)
+                yield from shown_others.draw_saved(entry, view)

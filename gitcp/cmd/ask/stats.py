@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from functools import partial
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import reports, stored_sessions
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.lines import exports, prices, sums, tallies, tally
 from gitcp.lines.committed import evidence
-from gitcp.terminal import cli, extras, history
+from gitcp.terminal import cli, extras
+from gitcp.terminal import stats as drawing
 from gitcp.text import console, term
 
 TYPE_CHECKING = False
@@ -32,6 +34,7 @@ OPTIONS = (
     make_flag(
         "--all", "count also what is older than the first thing recorded, however much it is"
     ),
+    make_value("--by", "<what>", "only one table, in full", choices=drawing.TABLES, default=""),
     make_flag("--cost", "show too what the tokens cost, by the known prices"),
     make_value(
         "words",
@@ -62,12 +65,31 @@ def run(argv: Sequence[str]) -> int:
     stats = _count_lines(repo, (args.words, paths, choice), args.survival, table)
     if args.json:
         return cli.write_records([stats])
+    writing = {row["session_id"] for row in stats["sessions"] if row["added"]}
+    sessions = _name_sessions(repo, writing)
+    year = time.localtime().tm_year
     if args.markdown:
-        for line in history.format_stats_markdown(stats):
+        for line in drawing.format_markdown(stats, sessions, year):
             print(line)
     else:
-        cli.page_lines(history.draw_stats(stats, cli.read_width() or _WIDE))
+        width = cli.read_width() or _WIDE
+        cli.page_lines(drawing.draw_stats(stats, width, sessions, year, args.by))
     return OK
+
+
+def _name_sessions(repo: Repo, asked: set[str]) -> dict[str, drawing.Named]:
+    """session id -> the conversation that it is, or is a task of; for those that are stored."""
+    found: dict[str, drawing.Named] = {}
+    if not asked:
+        return found
+    with Objects(repo):
+        for session in stored_sessions.read_stored(repo).sessions.values():
+            listed = asked & {session.session_id, *session.tasks}
+            if listed:
+                prompt = "" if session.title else stored_sessions.read_first_prompt(repo, session)
+                named = drawing.Named(session.session_id, session.title, prompt)
+                found |= dict.fromkeys((*listed, session.session_id), named)
+    return found
 
 
 def _begin_range(repo: Repo) -> list[str]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 
 from gitcp import record
+from gitcp.checkpoints import listing
 from gitcp.commands import JSON, make_flag
 from gitcp.errors import NO, OK
 from gitcp.extras.imports import linking
+from gitcp.extras.reports import stored_sessions
+from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.record.session import others
 from gitcp.record.unheard.unrecorded import is_looked_at
 from gitcp.setup import guard_files
-from gitcp.setup.care import findings, installation, table
+from gitcp.setup.care import findings, installation, sentences, table
 from gitcp.setup.care.case import Case
 from gitcp.terminal import cli
+from gitcp.terminal.causes import describe_there, draw_causes
 from gitcp.terminal.status import explain_beginning
 
 TYPE_CHECKING = False
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.setup.care.case import Mend, Row
-    from gitcp.text.record_types import Finding, Record
+    from gitcp.text.record_types import Finding
 
 OPTIONS = (
     make_flag("--fix", "repair it, asking at a terminal"),
@@ -48,29 +53,36 @@ def run(argv: Sequence[str]) -> int:
     return NO if any("fixed" not in item for item in items) else OK
 
 
-def _print_findings(repo: Repo, items: Sequence[Record], everything: bool, tried: bool) -> None:
-    rows = []
-    for item in items:
-        remedy = item.get("fixed") or findings.format_remedy(item, tried=tried)
-        reason = str(item["reason"])
-        place = reason if reason.startswith(f"{item['subject']}: ") else ""
-        rows.append((table.find_row(item["kind"]).words if place else reason, place, remedy))
-    lines = findings.group_lines(rows, everything)
-    is_folded = lines != findings.group_lines(rows, True)
-    if (state := installation.read_state(repo)) != installation.ENABLED:
-        lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
-    cli.show(*lines or ["nothing is wrong here"])
-    if is_folded:
-        print("\n'gitcp doctor -v' shows each of them")
-    others = [item for item, row in zip(items, rows, strict=True) if "--fix" not in row[2]]
-    if not tried and any(item.get("fix") for item in others):
-        print("\n'gitcp doctor --fix' repairs what it can")
+def _print_findings(repo: Repo, items: Sequence[Finding], everything: bool, tried: bool) -> None:
+    state = installation.read_state(repo)
+    beginning = "" if state == installation.ENABLED else explain_beginning(state, not repo.top)
+    if everything:
+        reasons = findings.list_reasons(items, lambda kind: table.find_row(kind).words, tried=tried)
+        cli.show(*reasons)
+        if beginning:
+            cli.show(f"gitcp is not recording here: {beginning}")
+    else:
+        causes = sentences.list_causes(items, tried=tried)
+        if beginning:
+            causes.append(sentences.Cause("gitcp is not recording here", beginning, False))
+        lines = draw_causes(causes, _describe_there(repo), cli.read_width())
+        cli.page_lines(lines, paged=False)
+    unsaid = [item for item in items if "--fix" not in findings.format_remedy(item)]
+    if not tried and any(item.get("fix") for item in unsaid):
+        cli.page_lines([[("'gitcp doctor --fix' repairs what it can", "dim")]], paged=False)
     home = os.path.expanduser("~")
     unchecked = [name for name in installation.list_enabled(repo) if not is_looked_at(name)]
-    if unchecked:
+    if unchecked and everything:
         names = ", ".join(unchecked)
         cli.show(f"not checked: whether conversations of {names} were recorded")
     cli.show(*linking.list_deletions(repo, home, linking.count_conversations(repo, home)))
+
+
+def _describe_there(repo: Repo) -> str:
+    with Objects(repo):
+        stored = stored_sessions.read_stored(repo)
+    names = {*stored.sessions, *others.list_state_ids(repo)}
+    return describe_there(len(names), stored.count_tasks(), listing.count_carrying(repo))
 
 
 def _fix(repo: Repo, quiet: bool) -> list[Finding]:

@@ -12,6 +12,7 @@ from gitcp.errors import OK, Error
 from gitcp.steps.abandoned_rules import has_text
 from gitcp.terminal import answers, cli, extras, history, hits, origins, servers
 from gitcp.terminal.hits import Found
+from gitcp.terminal.shown import View
 from gitcp.text import console, spans, term
 
 TYPE_CHECKING = False
@@ -159,4 +160,6 @@ def _format_why(repository: Repository, *asked: Any) -> Iterator[str]:
 
 def _format_texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:
     records = [*_redact(repository, repository.show(name))]
-    return spans.list_texts(show.draw_records(records, talk=talk))
+    return spans.list_texts(
+        show.draw_records(records, View(term.format_since, talk=talk, verbose=True))
+    )

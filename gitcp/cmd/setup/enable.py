@@ -18,6 +18,7 @@ from gitcp.git import files, refs
 from gitcp.git.repo import Repo
 from gitcp.setup import adapters, configured_hooks, install, takeover
 from gitcp.setup.care import installation, switches
+from gitcp.setup.clients import enabling
 from gitcp.terminal import cli, completion, picker
 from gitcp.text import console
 from gitcp.text.spans import count_noun
@@ -140,7 +141,11 @@ def _say_next(repo: Repo) -> None:
         if shell in completion.STARTS:
             command, file = completion.STARTS[shell]
             cli.show(f"'{command}' in {file} completes commands")
-    print("'gitcp status' shows what is recorded from now on")
+    names = [agents.get_agent_type(name) for name in installation.list_enabled(repo)]
+    if len(names) == 1:
+        print(f"start {names[0]} here once, then 'gitcp status'")
+    else:
+        print("start each agent here once, then 'gitcp status'")
 
 
 def _offer_import(repo: Repo, home: str) -> None:
@@ -292,7 +297,7 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
     hooks = [write for write in writes if write["kind"] == "hook"]
     of_agents = [write for write in writes if write["note"].startswith("wrote the hooks of")]
     clients = dict.fromkeys(write["agent"] for write in of_agents)
-    lines = []
+    parts = []
     if hooks:
         chained = [
             _name_hook(w) + (f" ({w['calls']})" if w["calls"] else "")
@@ -300,15 +305,19 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
             if "calls" in w
         ]
         entires = sum(write["note"].startswith("took over") for write in hooks)
-        also = f", which call the hooks that were here: {', '.join(chained)}" if chained else ""
+        if chained:
+            parts.append(f"the hooks that were here still run: {', '.join(chained)}")
         for tool in dict.fromkeys(w["called_by"] for w in hooks if "called_by" in w):
             called = [_name_hook(w) for w in hooks if w.get("called_by") == tool]
             which = "them" if len(called) == len(hooks) else ", ".join(called)
-            also += f"; {tool} calls {which}"
-        also += f", took over {entires} from Entire" if entires else ""
-        lines.append(f"wrote {count_noun(len(hooks), 'hook')} of git{also}")
-    if clients:
-        lines.append(f"wrote the hooks of {', '.join(clients)}")
+            parts.append(f"{tool} calls {which}")
+        if entires:
+            parts.append(f"took over {count_noun(entires, 'hook')} from Entire")
+    lines = []
+    if hooks or clients:
+        names = ", ".join(map(agents.get_agent_type, clients))
+        what = f"recording {names} here from now on" if clients else "git's hooks are set up here"
+        lines.append("; ".join([what, *parts]))
     single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
     return [*lines, *(write["note"] for write in single)]
 
@@ -320,7 +329,7 @@ def _name_hook(write: Write) -> str:
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     findings = list(installation.find_in_hooks(repo))
     kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
-    first = [note for note in notes if note.startswith("found ")]
+    first = [note for note in notes if note.startswith(("found ", enabling.NONE_FOUND))]
     cli.show_whole(*first, *done, *(note for note in notes if note not in first), *kept)
     if not (done or findings or console.is_incomplete()):
         print("gitcp is enabled here already: nothing to do")

@@ -18,7 +18,7 @@ from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.setup import guard_files
 from gitcp.setup.care import table
-from gitcp.terminal import cli, history
+from gitcp.terminal import cli, history, rows
 from gitcp.terminal.status import draw_status
 from gitcp.text import console, term
 
@@ -67,7 +67,8 @@ def run(argv: Sequence[str]) -> int:
 def _draw_lines(
     status: Record, sessions: list[Record], streams: list[Record], verbose: bool
 ) -> list[Line]:
-    return draw_status(status, sessions, streams, term.format_since, verbose)
+    width = cli.read_width() or rows.NO_LIMIT
+    return draw_status(status, sessions, streams, term.format_since, width, verbose)
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:

@@ -13,6 +13,7 @@ from gitcp.checkpoints.share import remote
 from gitcp.checkpoints.stored import Parts, Places, read_session
 from gitcp.errors import Error, GitError
 from gitcp.extras.imports.find import list_own_addresses
+from gitcp.extras.reports import stored_sessions
 from gitcp.git import Git, decode_name, encode_name, objects
 from gitcp.git.gitdir import ask_config
 from gitcp.git.objects import Objects, read_commit
@@ -34,8 +35,9 @@ from gitcp.record.session import is_gone
 from gitcp.record.turn import sessions
 from gitcp.setup import adapters
 from gitcp.steps.commits import open_work
+from gitcp.terminal.rows import STATES, name_state
 from gitcp.text import ids
-from gitcp.text.times import parse_time
+from gitcp.text.times import format_day, parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def build_recap(repo: Repo, since: str, until: str, author: str) -> Record:
             sums.take(tally)
     counted = sums.build_record()
     for commit in commits.list_commits(repo, (), chosen):
-        day = days.setdefault(commit["day"], {"sessions": {}, "commits": []})
+        day = days.setdefault(format_day(commit["time"]), {"sessions": {}, "commits": []})
         _add_commit(day, commit, own is None or commit["email"].lower() in own)
     return {
         "type": "recap",
@@ -106,7 +108,7 @@ def _add_session(
     names = {"session_id": key[0], "agent": part["agent"], "branch": key[1]}
     row = sessions.setdefault(key, {**names, "prompts": {}, "commits": {}, "files": {}})
     row["prompts"].update(dict.fromkeys(reversed(part["asked"])))
-    row["commits"].setdefault(commit["oid"], commit)
+    row["commits"].setdefault(commit["oid"], {**commit, "prompts": part["asked"]})
     row["files"].update(dict.fromkeys(part["files"]))
 
 
@@ -126,6 +128,28 @@ def _list_open(repo: Repo, since: str) -> list[Record]:
     return [row for row in list_sessions(repo) if row["last"] >= least and row["files_touched"]]
 
 
+def list_activities(repos: Iterable[Repo], *, ended: bool) -> Iterator[Record]:
+    """The sessions of repositories that are at work or have uncommitted work; ended: also the
+    others."""
+    for repo in repos:
+        for record in list_all_sessions(repo) if ended else list_sessions(repo):
+            if ended or record["state"] != "ended" or record["files_touched"]:
+                yield record
+
+
+def list_all_sessions(repo: Repo) -> list[Record]:
+    """list_sessions() and the records of the sessions that are known only from commits, the latest
+    first."""
+    records = {record["session_id"]: record for record in list_sessions(repo)}
+    with Objects(repo):
+        for name, session in stored_sessions.read_stored(repo).sessions.items():
+            if name in records:
+                records[name] |= {"title": session.title, "tasks": len(session.tasks)}
+            else:
+                records[name] = stored_sessions.build_record(repo, session)
+    return sorted(records.values(), key=lambda record: -record["last"])
+
+
 def list_sessions(repo: Repo) -> list[Record]:
     """A record `activity` (gitcp-record(5)) of each session with a state, the latest first."""
     states = sessions.list_states(repo)
@@ -137,15 +161,15 @@ def list_sessions(repo: Repo) -> list[Record]:
 
 def build_activity(repo: Repo, state: State) -> Record:
     """The record `activity` (gitcp-record(5)) of a session."""
-    lives = not is_gone(state.get("agent_process"))
-    words = {"active": "open", "idle": "waiting"}
+    is_dead = is_gone(state.get("agent_process"))
+    doing = name_state(str(state.get("phase")), is_dead)
     moment = state.get("last_interaction_time") or state.get("started_at")
     return {
         "type": "activity",
         "repository": repo.top or repo.common,
         "session_id": state["session_id"],
         "agent": str(state.get("agent_type") or ""),
-        "state": words.get(str(state.get("phase")), "ended") if lives else "ended",
+        "state": next(word for word, state in STATES.items() if state == doing),
         "worktree": os.path.basename(state.get("worktree_path") or ""),
         "last": parse_time(moment),
         "prompt": sessions.get_last_prompt(state),

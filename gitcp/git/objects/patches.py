@@ -39,12 +39,10 @@ if TYPE_CHECKING:
         resolved: list[Resolved]
 
     class Change(TypedDict):
-        """A commit with its files.  day: as by --date=short.  author, committer: `Name <mail>
-        seconds`."""
+        """A commit with its files.  author, committer: `Name <mail> seconds`."""
 
         oid: str
         parents: Sequence[str]
-        day: str
         author: str
         committer: str
         message: bytes
@@ -68,8 +66,8 @@ if TYPE_CHECKING:
 
 
 _MOST = 1 << 31  # lines of a file
-_MARK, _FIELDS = b"\x02", 6  # no line between patches begins with it; a message has no NUL
-FORMAT = "--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%cn <%ce> %ct%x00%B%x00"
+_MARK, _FIELDS = b"\x02", 5  # no line between patches begins with it; a message has no NUL
+FORMAT = ("--format=%x02%H%x00%P%x00%an <%ae> %at%x00%cn <%ce> %ct%x00%B%x00",)
 _SIDES = b"--- ", b"+++ "  # these lines repeat the names
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")
@@ -103,11 +101,10 @@ def _parse_commit(line: bytes, stream: Iterator[bytes]) -> Change:
         lines.append(more)
         ends += more.count(b"\0")
     parts = b"\n".join(lines).split(b"\0") + [b""] * _FIELDS
-    oid, parents, day, author, committer, message = parts[:_FIELDS]
+    oid, parents, author, committer, message = parts[:_FIELDS]
     return {
         "oid": oid.decode(),
         "parents": parents.decode().split(),
-        "day": day.decode(),
         "author": author.decode("utf-8", "surrogateescape"),
         "committer": committer.decode("utf-8", "surrogateescape"),
         "message": message,

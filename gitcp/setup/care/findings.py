@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypedDict
 
     from gitcp.text.record_types import Finding, Record
@@ -46,7 +46,27 @@ def format_remedy(
         return "" if tried and remedy == command else f"'{remedy}'"
     if not finding.get("fix") or remedy.startswith("'"):
         return remedy
-    return "" if tried else f"'{command}' to {remedy}"
+    if tried:
+        return ""
+    verb, _, rest = remedy.partition(" ")
+    ending = "es" if verb.endswith(("h", "s")) else "s"
+    return f"'{command}' {verb}{ending} {rest}".rstrip()
+
+
+def list_reasons(
+    items: Iterable[Finding], explain: Callable[[str], str], *, tried: bool = False
+) -> list[str]:
+    """The reason of each finding and what helps.  explain: the meaning of a code; tried: as for
+    format_remedy()."""
+    rows = []
+    for item in items:
+        remedy = item.get("fixed") or format_remedy(item, tried=tried)
+        reason = str(item["reason"])
+        if reason.startswith(f"{item['subject']}: "):
+            rows.append((explain(item["kind"]), reason, remedy))
+        else:
+            rows.append((reason, "", remedy))
+    return group_lines(rows, True) or ["nothing is wrong here"]
 
 
 def group_lines(rows: Iterable[tuple[str, str, str]], everything: bool) -> list[str]:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from shutil import which
 
-from gitcp.agents import get_client, list_names
+from gitcp.agents import get_agent_type, get_client, list_names
 from gitcp.errors import InputError
 from gitcp.git import decode_name, files, hook_warnings
 from gitcp.git.files import Damaged, locate_scratch
@@ -87,7 +87,7 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
         yield make_finding("manifest", folder, reason, remedy=remedy)
     elif names := list_enabled(repo):
-        who = ", ".join(names)
+        who = ", ".join(map(get_agent_type, names))
         reason = f"{who} is recorded by your own settings, and git has no hooks of gitcp here"
         yield make_finding(
             "own-settings", folder, f"{reason}: commits are linked late", remedy=remedy
@@ -320,7 +320,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
 def _describe_silence(repo: Repo, client: Client) -> Finding:
     """The finding that a client has not run its hooks in this worktree."""
     version = enabling.find_version(client.PROGRAM)
-    who = f"{client.NAME} ({version})" if version else client.NAME
+    who = f"{client.AGENT_TYPE} ({version})" if version else client.AGENT_TYPE
     where = " in this worktree" if install.list_other_worktrees(repo) else ""
     hint = "start it here once"
     if client.TRUST_NOTE:
@@ -343,7 +343,7 @@ def _find_bare_worktrees(repo: Repo) -> Iterator[Finding]:
                 b"gitcp" in text or os.path.isdir(path)
                 for path, text in zip(paths, texts, strict=True)
             ):
-                lacking.append(client.NAME)
+                lacking.append(client.AGENT_TYPE)
         if lacking:
             reason = f"'{top}' has no hooks of {', '.join(lacking)}"
             yield make_finding("worktree", top, reason, remedy="gitcp enable")
@@ -362,10 +362,10 @@ def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
             break
     foreign = [file for file in absent if texts[file]]
     for file in foreign:
-        reason = f"{name} is recorded in part: '{file}' is yours"
+        reason = f"{client.AGENT_TYPE} is recorded in part: '{file}' is yours"
         yield make_finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
     if missing := [file for file in absent if file not in foreign]:
-        reason = f"{name} is recorded in part: '{missing[0]}' is gone"
+        reason = f"{client.AGENT_TYPE} is recorded in part: '{missing[0]}' is gone"
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
 
 
@@ -373,7 +373,8 @@ def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
     """Report a client that reads the settings of the current directory, not those of the top."""
     path = client.list_settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
     if client.NAME.encode() not in (files.read_bytes(path) or b""):
-        reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
+        who = client.AGENT_TYPE
+        reason = f"{who} started in a subdirectory does not read the settings of the top"
         what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
         yield make_finding("subdirectory", os.getcwd(), reason, remedy=what)
 
@@ -399,7 +400,7 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
             parsed = settings.parse(content or "{}", form)
             commands = settings.list_commands(parsed, form)
         except (InputError, ValueError) as e:
-            reason = f"{name} cannot read its settings '{path}': {e}"
+            reason = f"{client.AGENT_TYPE} cannot read its settings '{path}': {e}"
             yield make_finding("settings", path, reason, remedy="edit it")
             return
         for event, command in commands:
@@ -409,10 +410,11 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
     absent = [event for event, *_ in client.list_hooks() if event not in events]
     if absent:
         which = f"runs no hook at {', '.join(absent)}" if events else "is not recorded"
-        reason = f"{name} {which} in this worktree: its settings have no such hooks"
+        who = client.AGENT_TYPE
+        reason = f"{who} {which} in this worktree: its settings have no such hooks"
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
     for program in sorted(program for program in programs if program):
-        yield from find_in_program(name, program, f"the hooks of {name} start")
+        yield from find_in_program(name, program, f"the hooks of {client.AGENT_TYPE} start")
 
 
 def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator[Finding]:

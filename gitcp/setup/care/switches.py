@@ -54,7 +54,7 @@ def _list_further(client: Client, top: str) -> list[str]:
 
 
 def _make(client: Client, path: str, key: str, what: str) -> Finding:
-    reason = f"'{key}' in '{path}': {client.NAME} {what}"
+    reason = f"'{key}' in '{path}': {client.AGENT_TYPE} {what}"
     return make_finding("no-hooks", path, reason, remedy="change it to be recorded")
 
 

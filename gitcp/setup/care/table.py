@@ -9,8 +9,10 @@ import os
 from functools import partial
 from typing import NamedTuple
 
+from gitcp.agents import get_agent_type
+from gitcp.checkpoints import listing
 from gitcp.checkpoints.share import places, remote
-from gitcp.checkpoints.stored import has_checkpoints
+from gitcp.checkpoints.stored import has_checkpoints, list_sources
 from gitcp.errors import Busy, Error, GitError, Moved
 from gitcp.git import refs
 from gitcp.git.objects import Objects
@@ -79,7 +81,7 @@ _JOURNAL = ("repair", _mend(repair.mend_journal))
 _PACK = ("repair", _mend(repair.mend_pack))
 _STORE_CHECKPOINT = (
     "repair", _mend(repair.store_missing_checkpoint, "checkpoint_id"),
-    "'gitcp fetch --all' brings it if it was sent, else 'gitcp unlink <commit>' takes the link off",
+    "'gitcp fetch --all' if it was sent, else 'gitcp unlink <commit>'",
 )  # fmt: skip
 _FORGET = "what can be read of it is shown; 'gitcp forget <checkpoint>' takes it out"
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
@@ -163,7 +165,7 @@ STORED: Checks = {
         Row("left-out", WARNING, "a checkpoint lacks a session's part of its commit",
             *_STORE_CHECKPOINT),
         Row("dangling-note", WARNING, "a note names a checkpoint that is not stored",
-            remedy="'gitcp fetch --all' brings it if it was sent, else 'gitcp unlink <commit>'"),
+            remedy="'gitcp fetch --all' if it was sent, else 'gitcp unlink <commit>'"),
         Row("empty-link", NOTE,
             "a commit is linked to a checkpoint and has nothing of its content",
             remedy="'gitcp unlink <commit> <checkpoint>' if it is wrong"),
@@ -441,9 +443,12 @@ def _is_worktree_removed(repo: Repo, state: State) -> bool:
 
 
 def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
+    state = installation.read_state(repo)
     return {
         "type": "status",
-        "state": installation.read_state(repo),
+        "state": state,
+        "agents": [get_agent_type(name) for name in installation.list_enabled(repo)],
+        "stored": 0 if state == installation.ENABLED else _count_stored(repo),
         "strategy": guard_files.get_strategy(repo),
         "worktree_path": repo.top or repo.git_dir,
         "bare": not repo.top,
@@ -456,6 +461,12 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
         **_describe_places(repo),
         "claims": claim_records.list_records(repo, _list_in_turn(repo, states)) if repo.top else [],
     }
+
+
+def _count_stored(repo: Repo) -> int:
+    """The number of commits whose conversations are stored here."""
+    with Objects(repo):
+        return len(listing.read_trees(repo, list_sources(repo)))
 
 
 def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:

@@ -32,6 +32,9 @@ _TRACKED = (
 _THEIRS = "'{}' is not gitcp's and was left as it is: {}"
 
 
+NONE_FOUND = "no agent was found here"
+
+
 class Surroundings:
     """What a plan must know of a repository.
 
@@ -64,17 +67,23 @@ def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[st
         if any(map(os.path.isdir, folders)) or which(client.PROGRAM):
             clients[name] = client
     if not clients and not besides:
-        return ["claude-code"], []
-    shown = (f"{name} {find_version(client.PROGRAM)}".strip() for name, client in clients.items())
+        default = agents.get_client("claude-code")
+        note = (
+            f"{NONE_FOUND}: {default.AGENT_TYPE} is set up, 'gitcp enable --list' names the others"
+        )
+        return [default.NAME], [note]
+    shown = [f"{c.AGENT_TYPE} {find_version(c.PROGRAM)}".strip() for c in clients.values()]
     notes = ["found " + ", ".join([*shown, *besides])]
     chosen = []
     for name, client in clients.items():
         if client.COVERED_BY in clients:
+            whose = agents.get_agent_type(client.COVERED_BY)
             notes.append(
-                f"{name} runs the hooks of {client.COVERED_BY}: --agent={name} writes its own"
+                f"{client.AGENT_TYPE} runs the hooks of {whose}: --agent={name} writes its own"
             )
         elif client.IF_ASKED:
-            notes.append(f"{name} is left out, {client.IF_ASKED}: --agent={name} writes them")
+            who = client.AGENT_TYPE
+            notes.append(f"{who} is left out, {client.IF_ASKED}: --agent={name} writes them")
         else:
             chosen.append(name)
     return [*chosen, *besides], notes
@@ -122,7 +131,7 @@ def plan_client(
     this clone unless it is tracked.
     """
     if adapter.FORM == "run":
-        return [], [f"{adapter.NAME} has no hooks: 'gitcp run {adapter.PROGRAM}' records it"]
+        return [], [f"{adapter.AGENT_TYPE} has no hooks: 'gitcp run {adapter.PROGRAM}' records it"]
     paths: dict[str, str] = adapter.list_settings_paths(home, top)
     target = os.path.realpath(paths.get(scope, paths["shared"]))
     writes: list[Write | None] = []
@@ -181,7 +190,7 @@ def _plan_own_files(
         if old is not None and not own_files.is_ours(old):
             notes.append(_THEIRS.format(path, own_files.spell_remedy(adapter, path)))
         elif old != data or (scope != "shared" and not surroundings.recorded(path)):
-            note = f"wrote the hooks of {adapter.NAME} into '{path}'"
+            note = f"wrote the hooks of {adapter.AGENT_TYPE} into '{path}'"
             kind = "script" if adapter.FORM == "scripts" else "plugin"
             writes.append(
                 {
@@ -219,7 +228,7 @@ def _plan_settings(
         raise InputError(f"'{path}': not UTF-8") from None
     except (InputError, ValueError) as e:
         raise InputError(f"'{path}': {e}") from None
-    note = f"wrote the hooks of {name} into '{path}'"
+    note = f"wrote the hooks of {adapter.AGENT_TYPE} into '{path}'"
     note += ", in place of Entire's" if cleaned != text else ""
     write = _make_write(path, name, new, note)
     write["alone"], write["user"] = scope == "local", scope == "user"

@@ -41,7 +41,7 @@ from gitcp.steps.commits.stage import Selection, get_writer
 from gitcp.text import json, prompt_text, term
 from gitcp.text.ids import UNKNOWN
 from gitcp.text.short_ids import shorten_id
-from gitcp.text.spans import count_noun
+from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -480,7 +480,7 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
 
 
 def _name_base(head: str) -> str:
-    return head[:7] if head else "no commit"
+    return abbreviate(head) if head else "no commit"
 
 
 # Storing the checkpoints of commits that are made: <git-dir>/gitcp/split-links says what is to be

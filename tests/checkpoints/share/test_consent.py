@@ -379,13 +379,15 @@ def test_status_names_the_places(stored: World, fork: Path) -> None:
     up = stored.remote("origin")
     stored.gitcp("push", "--to", "origin")
     said = stored.gitcp("status")
-    assert f"checkpoints go to 'origin' ({up}), which has all of them" in said
+    assert "conversations go to 'origin'; all are sent" in said
+    assert f"go to 'origin' ({up}); all" in stored.gitcp("status", "-v")
     rename_and_add(stored, up, fork)
     said = stored.gitcp("status")
-    assert f"checkpoints go to 'upstream' ({up}), which has all of them" in said
+    assert "conversations go to 'upstream'; all are sent" in said
     stored.git("config", "branch.main.remote", "origin")
     said = stored.gitcp("status")
-    assert f"none go to 'origin' ({fork}): 'gitcp push --to origin'" in said
+    assert "none go to 'origin': 'gitcp push --to origin'" in said
+    assert f"none go to 'origin' ({fork}): " in stored.gitcp("status", "-v")
 
 
 def test_enable_says_what_is_sent_after_it(stored: World) -> None:

@@ -296,7 +296,7 @@ def test_findings_that_are_lost_are_searched_for_again(here: Repo, tmp_path: Pat
 def test_what_is_held_back_is_said_by_status_doctor_and_fsck_alike(here: Repo) -> None:
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
     said = run("push", "origin").stderr
-    words = "checkpoint ab0000000000 has what looks like a secret"
+    words = "what looks like a secret"
     for told in (
         said,
         run("status").stdout,

@@ -16,6 +16,7 @@ from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import around, done, files, run
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
+from tests.support.screens import ALL_WELL
 
 SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
 TEST = ("--", "sh", "-c", "! grep -q broken a.py")
@@ -341,12 +342,12 @@ def test_what_a_killed_bisection_left_is_cleaned_up(
     command = kill_in_run(world, tmp_path)
     (place,) = left_over()
     assert str(place) in run(world, "clean").stdout
-    assert str(place) in run(world, "doctor").stdout
+    assert str(place) in run(world, "doctor", "-v").stdout
     told = next(line for line in run(world, "status").stdout.splitlines() if str(place) in line)
     assert "'gitcp bisect' was killed" in told and "doctor --fix" in told
     run(world, *mends.split())
     assert (left_over(), runs(command)) == ([], False)
-    assert run(world, "doctor").stdout == "nothing is wrong here\n"
+    assert run(world, "doctor").stdout == ALL_WELL
 
 
 def test_status_tells_of_a_killed_bisection_in_place_and_doctor_takes_it_back(

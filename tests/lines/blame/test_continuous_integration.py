@@ -66,7 +66,7 @@ def test_the_sums_of_a_branch_are_told_to_its_reviewers(
     given |= {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_MERGE_REQUEST_IID": "7"}
     _, noted = ran(hub, world.home, "topic", script(examples("gitcp-stats.1")[forge]), **given)
     assert noted.startswith(("gh pr comment 7 ", "glab mr note 7 ")[forge])
-    assert "| agents | 2 | 0 | 100 % |" in noted and "**1 commit, 1 linked" in noted
+    assert "| agents | 2 | 0 | 100 % |" in noted and "**1 commit, 1 of them with sessions" in noted
 
 
 def test_links_follow_over_a_squash_that_the_forge_made(world: World, hub: Path) -> None:

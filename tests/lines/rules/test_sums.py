@@ -42,9 +42,8 @@ def commit(
     return {
         "oid": "0",
         "parents": ["1"] * parents,
-        "day": "2026-01-02",
         "author": "A U Thor <author@example.com> 1112354055",
-        "committer": "",
+        "committer": "A U Thor <author@example.com> 1767355200",
         "message": b"",
         "patches": [patch],
         "linked": linked,

@@ -97,7 +97,7 @@ def test_a_journal_that_is_lost_is_built_anew_from_the_sessions_refs(
     b.stop()
     lose(world.path / ".git/gitcp/journal")
     assert "(Claude Code" in world.gitcp("blame", "-L1,1", "f.txt")
-    assert "nothing uncommitted" not in world.gitcp("status")
+    assert "not committed\n" in world.gitcp("status")
     warm.run("doctor", "--fix", cwd=world.path)  # a folder that is gone needs the hooks, too
     world.git("worktree", "add", "-q", "-b", "topic", str(world.path.parent / "there"))
     world.commit("f.txt")

@@ -14,6 +14,7 @@ from tests.support import warm
 from tests.support.clients.calls import begin, edit, end, run
 from tests.support.harness import REFUSED, Agent, World
 from tests.support.linking import ids, sessions, sound
+from tests.support.screens import ALL_WELL
 
 
 @pytest.fixture(params=["beside", "submodule"])
@@ -295,7 +296,7 @@ def test_a_command_that_writes_there_and_commits_gives_its_prompt(
         [one] = ids(other)
         assert f"prompt {n}" in other.gitcp("show", one)
         assert not other.state(a.sid).get("pending_finalize")
-    assert other.gitcp("doctor") == "nothing is wrong here\n"
+    assert other.gitcp("doctor") == ALL_WELL
 
 
 def test_the_prompt_of_a_call_that_failed_there_stays_out(

@@ -157,7 +157,7 @@ def test_a_task_goes_to_the_session_and_the_commit_that_have_its_work(
     [one] = world.commit("one.txt", "three.txt")
     told = {sid: m.get("tasks") for sid, m in sessions(world, one).items()}
     assert told == {a.sid: ["task_one"], b.sid: ["task_three"]}
-    shown = world.gitcp("show", one)
+    shown = world.gitcp("show", "-v", one)
     assert shown.count("task_one/checkpoint.json") == 1
     assert shown.count("task_three/checkpoint.json") == 1
     [two] = world.commit("two.txt")

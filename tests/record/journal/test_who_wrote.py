@@ -297,8 +297,8 @@ def test_show_and_log_print_lines_that_add_up(
     edit(b, "f.txt", text(*range(9)))
     b.stop()
     [one] = world.commit("f.txt")
-    shown = [line.strip() for line in world.gitcp("show", one).splitlines() if "lines:" in line]
-    assert shown == ["lines: +8 -0, person +1 -0"]
+    shown = [x for x in world.gitcp("show", one).splitlines() if x.startswith("lines: ")]
+    assert shown == ["lines: 8 by Claude Code, 1 by A U Thor"]
     lines = json.loads(world.gitcp("log", "-1", "--json"))["lines"]
     assert lines["sessions"] == {a.sid: 6, b.sid: 2} and lines["added"]["person"] == 1
     monkeypatch.setenv("GIT_PAGER", "cat")
@@ -309,13 +309,17 @@ def test_show_and_log_print_lines_that_add_up(
 
 def test_status_names_an_active_session_whose_agent_is_dead(world: World, a: Agent) -> None:
     a.prompt("work")
-    assert "its agent is gone" not in world.gitcp("status")
+    assert "working" in world.gitcp("status")
     world.kill(a)
-    assert "active, its agent is gone" in world.gitcp("status")
+    said = world.gitcp("status")
+    assert "working" not in said and "stopped in a prompt" in said
+    assert f"session {shorten_id(a.sid)} stopped within a prompt: 'gitcp doctor --fix'" in said
+    assert "stopped in a prompt" in world.gitcp("sessions")
 
 
 def test_status_and_sessions_say_alike_that_an_idle_agent_has_ended(world: World, a: Agent) -> None:
     a.turn("work", {"f.txt": "1\n"})
-    assert "Claude Code  idle" in world.gitcp("status") and "waiting" in world.gitcp("sessions")
+    assert "waiting" in world.gitcp("status") and "waiting" in world.gitcp("sessions")
     world.kill(a)
-    assert "Claude Code  ended" in world.gitcp("status") and "ended" in world.gitcp("sessions")
+    for screen in (world.gitcp("status"), world.gitcp("sessions")):
+        assert "waiting" not in screen and shorten_id(a.sid) in screen and "f.txt" in screen

@@ -77,7 +77,7 @@ def test_the_guard_sees_who_is_at_work_and_who_is_gone(away: World) -> None:
     _begin(second, "t2", "Another session is editing")
     away.kill(first)
     _begin(second, "t3")
-    assert "its agent is gone" in away.gitcp("doctor", "--fix")
+    assert "stopped within a prompt" in away.gitcp("doctor", "--fix")
     assert first.state["phase"] == "ended"
 
 

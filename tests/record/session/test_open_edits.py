@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.harness import World
 from tests.support.linking import answers, sessions, sound, touched
+from tests.support.screens import ALL_WELL
 
 A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
 
@@ -73,7 +74,7 @@ def test_work_whose_checkpoints_the_journal_lost_is_not_settled(world: World) ->
     other.write_text("".join(left))
     other.rename(journal)
     journal.with_name("journal-checked").unlink(missing_ok=True)
-    assert world.gitcp("doctor") == world.gitcp("doctor", "--fix") == "nothing is wrong here\n"
+    assert world.gitcp("doctor") == world.gitcp("doctor", "--fix") == ALL_WELL
     [one] = world.commit("a.py")
     assert touched(world, one, a.sid) == ["a.py"]
     [one] = world.commit("b.py")

@@ -47,7 +47,7 @@ def test_findings_of_one_cause_stand_together_in_the_order_of_the_first() -> Non
 @pytest.mark.parametrize(
     ("finding", "before", "after"),
     [
-        ({"remedy": "repair it", "fix": "repair"}, "'gitcp doctor --fix' to repair it", ""),
+        ({"remedy": "repair it", "fix": "repair"}, "'gitcp doctor --fix' repairs it", ""),
         ({"remedy": "gitcp doctor --fix", "fix": "finish"}, "'gitcp doctor --fix'", ""),
         ({"remedy": "gitcp enable", "fix": "enable"}, "'gitcp enable'", "'gitcp enable'"),
         ({"remedy": "make room", "fix": ""}, "make room", "make room"),

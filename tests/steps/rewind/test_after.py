@@ -70,7 +70,7 @@ def test_the_tip_of_the_stream_has_the_files_and_is_no_point_of_its_own(
     assert world.tree(world.branch()) == {"a.py": "1\n"}
     assert temporary(world) == before
     assert world.trailer(world.branch(), "Entire-Session") == [a.sid] * 3
-    assert done(world, "show", a.sid).count("(temporary)") == len(before), "and no turn"
+    assert done(world, "show", a.sid).count("  saved  ") == len(before), "and no turn"
 
 
 def test_the_next_turn_goes_on_from_there_and_its_points_follow(world: World, a: Agent) -> None:
@@ -192,13 +192,13 @@ def test_what_a_rewind_took_back_is_not_called_uncommitted_and_links_once_it_is_
     a.turn("one", {"one.py": "one = 1\n"})
     world.commit("one.py")
     a.turn("two", {"two.py": "two = 2\n", "three.py": "three = 3\n"})
-    assert "2 uncommitted files" in world.gitcp("status")
+    assert "three.py  two.py\n" in world.gitcp("status")
     done(world, "rewind", "--to", "HEAD", "--force")
     status = world.gitcp("status")
-    assert "uncommitted file" not in status and "left behind" not in status
+    assert "not committed" not in status and "two.py" not in status
     assert _uncommitted(world) == set()
     done(world, "undo")
-    assert "2 uncommitted files" in world.gitcp("status")
+    assert "three.py  two.py\n" in world.gitcp("status")
     assert _uncommitted(world) == {"two.py", "three.py"}
     done(world, "redo")
     assert _uncommitted(world) == set()

@@ -116,7 +116,7 @@ def test_why_offers_what_works_here(work: World, a: Agent) -> None:
     assert record["resume"] == f"claude -r {SID}"
     shutil.rmtree(a.transcript.parent)
     (record,) = map(json.loads, done(work, "why", "--json", "parser.py:1").splitlines())
-    assert record["resume"] == f"gitcp resume {work.head[:7]}"
+    assert record["resume"] == f"gitcp resume {work.head[:8]}"
     done(work, *record["resume"].split()[1:])
     (record,) = map(json.loads, done(work, "why", "--json", "parser.py:1").splitlines())
     assert record["resume"] == f"claude -r {SID}"

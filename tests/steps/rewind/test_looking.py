@@ -29,15 +29,15 @@ def a(world: World) -> Agent:
 def test_a_moment_is_shown_and_compared_and_nothing_moves(world: World, a: Agent) -> None:
     before = files(world.path)
     shown = done(world, "show", "toolu_3")
-    assert "point toolu_3  before a tool use" in shown
-    assert f"session {SID}" in shown
+    assert shown.startswith("toolu_3   ") and "  before a to" in shown
+    assert f"\nsession {shorten_id(SID)}\n" in shown
     assert "prompt 2" in shown
-    assert "Files that this tool use changed:\n    A d/b.py\n" in shown
+    assert "files that this tool use changed\n  A d/b.py\n" in shown
     later = done(world, "show", "toolu_3:after")
-    assert "point toolu_3:after  after a tool use" in later
+    assert "  after a too" in later
     assert "  after writing d/b.py\n" in later
     turn = done(world, "show", a.state["turn_id"])
-    assert "Files that this turn changed:\n    M a.py\n    A d/b.py\n" in turn
+    assert "files that this prompt changed\n  M a.py\n  A d/b.py\n" in turn
     names = ("diff", "--name-status")
     assert done(world, *names, "toolu_3") == "A\td/b.py\n"
     assert done(world, *names, "toolu_2:after") == "A\td/b.py\n"
@@ -99,8 +99,8 @@ def test_what_undo_kept_is_shown_and_compared(world: World, a: Agent) -> None:
     done(world, "rewind", "--files-only", "--to", "toolu_2")
     (safety,) = world.refs("refs/gitcp/undo").values()
     shown = done(world, "show", safety[:12])
-    assert f"point {safety}  kept by undo" in shown
-    assert "Files that this step changed:\n    M a.py\n    D d/b.py\n" in shown
+    assert shown.startswith(f"{safety[:8]}  ") and "  kept by undo  " in shown
+    assert "files that this step changed\n  M a.py\n  D d/b.py\n" in shown
     assert done(world, "diff", "--name-status", safety) == "M\ta.py\nD\td/b.py\n"
 
 

@@ -123,7 +123,7 @@ def test_across_what_the_person_did_with_git_the_plan_says_what_it_stands_on(
         world.git("rebase", "-q", "--autostash", "--force-rebase", "--keep-empty", "HEAD~1")
     untouched = around(world)
     told = done(world, "rewind", "--files-only", "--all", "--to", oldest)
-    moved = f"the point stands on commit {base[:7]}, HEAD is {world.head[:7]}; HEAD stays"
+    moved = f"the point stands on commit {base[:8]}, HEAD is {world.head[:8]}; HEAD stays"
     assert (moved in told) is (how != "stash")
     assert (world.read("a.py"), world.read("z.py")) == ("1\n1\n", "1\n")
     assert around(world) == untouched

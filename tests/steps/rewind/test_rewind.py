@@ -330,7 +330,7 @@ def test_the_plan_names_another_base_and_an_operation_under_way(three: Agent) ->
     world.git("stash", "-q", "-u")
     world.git("commit", "-q", "--allow-empty", "-m", "empty")
     told = done(world, "rewind", "--dry-run", "--to", point)
-    assert f"HEAD is {world.head[:7]}; HEAD stays where it is" in told
+    assert f"HEAD is {world.head[:8]}; HEAD stays where it is" in told
 
 
 def test_two_rewinds_at_once_leave_one_of_the_two_worktrees(world: World, a: Agent) -> None:
@@ -357,7 +357,7 @@ def test_a_point_that_became_a_commit_says_which(world: World, a: Agent) -> None
     ended = run(world, "rewind", "--to", point)
     assert (ended.returncode, ended.stdout) == (128, "")
     assert (
-        f"point '{point}' became commit {world.head[:7]}: 'gitcp rewind --to HEAD'" in ended.stderr
+        f"point '{point}' became commit {world.head[:8]}: 'gitcp rewind --to HEAD'" in ended.stderr
     )
     a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
     done(world, "rewind", "--files-only", "--to", "HEAD")

@@ -89,13 +89,13 @@ def test_undo_takes_the_commits_back_and_redo_makes_them_again(
     done(world, "split", "--no-edit")
     new = world.head
     shown = done(world, "undo", "-n")
-    assert shown.startswith(f"undo split: 2 commits of {old[:7]}  "), shown
-    assert shown.endswith(f"\nafterwards HEAD is at {old[:7]}, 1 file changed in the index\n"), (
+    assert shown.startswith(f"undo split: 2 commits of {old[:8]}  "), shown
+    assert shown.endswith(f"\nafterwards HEAD is at {old[:8]}, 1 file changed in the index\n"), (
         shown
     )
     assert world.head == new
     said = done(world, "undo")
-    assert f"(HEAD is at {old[:7]}, 1 file changed in the index)" in said
+    assert f"(HEAD is at {old[:8]}, 1 file changed in the index)" in said
     assert (world.head, world.read("f.txt")) == (old, before)
     assert world.git("diff", "--cached") == ""
     done(world, "redo")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.terminal import answers, history
+from gitcp.terminal import history, shown, shown_others
 from gitcp.terminal.status import draw_status
 from gitcp.terminal.usage import format_usage
 from gitcp.text import spans
@@ -99,31 +99,41 @@ ABOUT: Json = {
 @pytest.mark.parametrize(
     ("changed", "line"),
     [
-        ({}, "enabled, manual-commit, on main at 1234567"),
-        ({"branch": "", "head": ""}, "enabled, manual-commit, on detached HEAD, no commit yet"),
-        ({"state": "disabled"}, "disabled, on main at 1234567: 'gitcp enable' wakes it"),
+        ({}, "on main at 12345678, recording\n"),
+        ({"agents": ["Codex"]}, "on main at 12345678, recording Codex\n"),
+        ({"agents": [*"abcde"]}, "on main at 12345678, recording a, b and 3 more\n"),
+        ({"branch": "", "head": ""}, "on detached HEAD, no commit yet, recording\n"),
+        ({"strategy": "auto-commit"}, ", recording; each prompt ends with a commit\n"),
+        ({"state": "disabled"}, "on main at 12345678, disabled: 'gitcp enable' wakes it\n"),
+        ({"state": "not set up"}, "on main at 12345678, not recording: 'gitcp enable' begins\n"),
+        (
+            {"state": "not set up", "stored": 3},
+            "others recorded 3 commits: 'gitcp log' shows them\n",
+        ),
         ({}, "no session yet: one begins with the next prompt of an agent"),
-        ({"settled": 2}, "no session is running, and all their work is committed"),
-        ({"settled": 2}, "  2 earlier sessions ('gitcp sessions -a')"),
+        (
+            {"settled": 2},
+            "nobody is at work; 2 earlier sessions, all committed: 'gitcp sessions -a'\n",
+        ),
         (
             {"places": [{"url": "/u", "label": "o", "unpushed": 1}]},
-            "checkpoints go to 'o' (/u), which lacks 1 checkpoint ('gitcp push')",
+            "conversations go to 'o'; 1 is not sent yet: 'gitcp push'\n",
         ),
         (
             {"places": [{"url": "/u", "label": "o", "unpushed": 0}]},
-            "checkpoints go to 'o' (/u), which has all of them",
+            "conversations go to 'o'; all are sent\n",
         ),
         (
             {"places": [{"url": "/u", "label": "/u", "unpushed": 0, "each_push": True}]},
-            "checkpoints go to '/u' at each push, which has all of them",
+            "conversations go to '/u' at each push; all are sent\n",
         ),
-        ({"places": [{"url": "/u", "label": "o"}]}, "checkpoints go to 'o' (/u)"),
+        ({"places": [{"url": "/u", "label": "o"}]}, "conversations go to 'o'\n"),
         (
             {"places": [{"url": "/u", "label": "o"}], "remote": "f", "remote_url": "/f"},
-            "none go to 'f' (/f): 'gitcp push --to f' sends them there, too",
+            "none go to 'f': 'gitcp push --to f' sends them there, too\n",
         ),
-        ({"destination": "none"}, "checkpoints stay here (gitcp.remote is none)"),
-        ({"remote": "o"}, "checkpoints stay here ('gitcp push --to o' sends them)"),
+        ({"destination": "none"}, "conversations stay here (gitcp.remote is none)"),
+        ({"remote": "o"}, "conversations stay here: 'gitcp push --to o' sends them\n"),
         (
             {"destination": "o", "remote": ""},
             "gitcp.remote names 'o', which is not a remote"
@@ -148,14 +158,18 @@ def test_a_session_in_a_status() -> None:
         "streams": [{"files": {"b": {}}}, {"files": {"a": {}}}],
         "last_verdict": {"verdict": "reset", "reason": "clean worktree at prompt start"},
     }
-    text = drawn(draw_status(ABOUT, [session], [], ago))
-    assert (
-        f"  {shorten_id('s1')}  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
-        " 2 more of this turn, 1 more that it has not\n" in text
-    )
-    assert f"      {'x' * 59}…\n" in text and "reset: " not in text
+    rows = drawn(draw_status(ABOUT, [session], [], ago, 80)).splitlines()[-2:]
+    assert rows == [
+        f"  {shorten_id('s1')}  9s         Agent         > {'x' * 40}…",
+        f"{' ' * 37}working  a  b  c  d",
+    ]
     told = drawn(draw_status(ABOUT, [session], [], ago, verbose=True))
-    assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in told
+    below = [line.strip() for line in told.splitlines()[-3:]]
+    assert below == [
+        "working  a  b  c  d",
+        "1 uncommitted file on entire/1234567-e3b0c4, 2 more of this turn, 1 more that it has not",
+        "reset: clean worktree at prompt start",
+    ]
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
     assert f"{shorten_id('s2')}  cannot be read: no JSON" in drawn(
         draw_status(ABOUT, [bare], [], ago)
@@ -172,7 +186,7 @@ def test_a_stream_in_a_status() -> None:
         "time": 7,
         "sessions": ["s" * 30],
     }
-    (line,) = drawn(draw_status(ABOUT, [], [stream], ago)).splitlines()[-1:]
+    (line,) = drawn(draw_status(ABOUT, [], [stream], ago, verbose=True)).splitlines()[-3:-2]
     where = "refs/gitcp/archive/1234567-cc9ec4/1"
     said = f"  archived  {where}  2 checkpoints, 1 file, 7s  {'s' * 12}…  (another worktree)"
     assert line == said
@@ -198,7 +212,7 @@ def logged(commit: Json, width: int) -> list[str]:
 
 def test_a_log_shows_the_first_of_several_prompts_that_were_typed() -> None:
     assert logged(COMMIT, 0) == [
-        "fffffff   5m ago     A             m  +12 -3",
+        "ffffffff  5m ago     A             m  +12 -3",
         f"  {shorten_id('s1')}           Codex         > one  3 prompts",
         "  a session is not here: 'gitcp fetch' may bring it",
     ]
@@ -255,7 +269,7 @@ def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() 
 )
 def test_strange_metadata_is_no_crash(metadata: Json) -> None:
     part: Json = {"session_id": "s", "agent": "", "hash": "absent", "prompts": [], "files": {}}
-    part["linked_turns"] = []
+    part |= {"linked_turns": [], "asked": []}
     checkpoint: Json = {
         "checkpoint_id": "0" * 12,
         "commits": [],
@@ -265,8 +279,8 @@ def test_strange_metadata_is_no_crash(metadata: Json) -> None:
         "files_touched": [],
         "contents": [{**part, "tasks": ["toolu/x.json"], "transcript": b"\xff", **metadata}],
     }
-    text = drawn(history.draw_committed(checkpoint, str, False, True))
-    assert "session s  Agent\n" in text and "    toolu/x.json\n" in text
+    text = drawn(shown.draw_commits([checkpoint], shown.View(str, verbose=True)))
+    assert f"session {shorten_id('s')}, Agent\n" in text and "  task toolu/x.json\n" in text
 
 
 def test_a_temporary_checkpoint_of_a_task() -> None:
@@ -284,9 +298,9 @@ def test_a_temporary_checkpoint_of_a_task() -> None:
         "transcript": b"",
         "start": 0,
     }
-    text = drawn(answers.draw_shown_temporary(told, str, False, True))
-    assert f"  stream {'0' * 12}, base ?, task toolu_1\n" in text
-    assert text.endswith("    D x\n")
+    text = drawn(shown_others.draw_saved(told, shown.View(str, verbose=True)))
+    assert f" on stream {'0' * 12}, task toolu_1\n" in text
+    assert text.endswith("\n  D x\n")
 
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"

@@ -8,8 +8,9 @@ import pytest
 
 from gitcp.checkpoints.format import line_authors
 from gitcp.steps.back import plan
-from gitcp.terminal import answers, going_back, history
+from gitcp.terminal import answers, going_back
 from gitcp.terminal.history import fit_line
+from gitcp.terminal.stats import draw_stats
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
 
@@ -108,7 +109,7 @@ def test_the_bars_of_sums_leave_room_for_the_numbers_before_them(width: int, cou
         "attested": [],
         **{key: [] for key in ("models", "sessions", "files", "days")},
     }
-    lines = ["".join(text for text, _ in line) for line in history.draw_stats(stats, width)]
+    lines = ["".join(text for text, _ in line) for line in draw_stats(stats, width, {}, 2026)]
     bars = [line for line in lines if "█" in line]
     assert len(bars) == 2 and max(map(count_cells, bars)) <= width, bars
 

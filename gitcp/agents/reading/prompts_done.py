@@ -1,0 +1,171 @@
+"""What an agent did after each prompt of a transcript: what it wrote, read, ran and said last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitcp import agents
+from gitcp.agents.reading.conversation import find_detail
+from gitcp.agents.reading.items import list_items
+from gitcp.agents.transcripts import agent_words
+from gitcp.agents.transcripts.transcript_facts import parse_time
+from gitcp.text.json import ensure_object, list_objects
+from gitcp.text.pairing import pair_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gitcp.text.record_types import Item
+
+WRITE, READ, SHELL, TASK, SAID = "write", "read", "shell", "task", "said"
+_PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
+_OLD = ("old_string", "old_str", "old_text", "oldString")
+_NEW = ("new_string", "new_str", "new_text", "newString")
+# Names of tools that only transcripts have.
+_KINDS = {"exec_command": SHELL, "shell": SHELL, "local_shell_call": SHELL, "apply_patch": WRITE}
+_MOST = 200_000  # characters of a text that are compared
+
+
+@dataclass(slots=True)
+class Deed:
+    """A call, or words (SAID).  text: the words, a path, or what describes a call.  added, removed:
+    lines of an edit."""
+
+    kind: str
+    text: str
+    name: str = ""
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(slots=True)
+class Prompted:
+    """A prompt, and what came of it.  number: its place among those of the transcript, from 1.
+    line: of the transcript, as Item has it.  start, end: nanoseconds since 1970, 0 if unknown."""
+
+    number: int
+    prompt: str
+    line: int
+    start: int = 0
+    end: int = 0
+    deeds: list[Deed] = field(default_factory=list)
+
+    def list_written(self) -> list[Deed]:
+        """The edits, one for each path."""
+        by_path: dict[str, Deed] = {}
+        for deed in self.deeds:
+            if deed.kind != WRITE:
+                continue
+            sum_ = by_path.setdefault(deed.text, Deed(WRITE, deed.text))
+            sum_.added += deed.added
+            sum_.removed += deed.removed
+        return list(by_path.values())
+
+    def count(self, *kinds: str) -> int:
+        """The number of deeds of these kinds."""
+        return sum(deed.kind in kinds for deed in self.deeds)
+
+    def find_last_words(self) -> str:
+        """What the agent said last; '' for nothing."""
+        for deed in reversed(self.deeds):
+            if deed.kind == SAID and deed.text.strip():
+                return deed.text.strip()
+        return ""
+
+
+def list_prompted(transcript: bytes, agent: str) -> list[Prompted]:
+    """The prompts of a transcript, each with what came of it.  agent: its name or type."""
+    reading = _Reading({**_KINDS, **agents.find_client(agent).KINDS})
+    found: list[Prompted] = []
+    for item in list_items(transcript):
+        time = parse_time(item["time"]) or 0
+        if item["kind"] == "prompt":
+            found.append(Prompted(len(found) + 1, item["text"], item["line"], time, time))
+            continue
+        if not found:
+            continue
+        last = found[-1]
+        last.end = max(last.end, time)
+        if item["kind"] == "answer":
+            last.deeds.append(Deed(SAID, item["text"]))
+        elif item["kind"] == "call":
+            last.deeds += reading.list_deeds(item)
+    return found
+
+
+class _Reading:
+    """Reads calls.  kinds: name of a tool -> what it does."""
+
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        self._kinds = kinds
+        self._contents: dict[str, str] = {}  # path -> what was written there last
+
+    def list_deeds(self, call: Item) -> Iterator[Deed]:
+        """A call, or each edit that it makes."""
+        name = call["name"]
+        kind = self._kinds.get(name, READ)
+        if kind == WRITE:
+            edits = [*self._list_edits(call["input"])]
+            yield from edits
+            if edits:
+                return
+        if kind not in (SHELL, TASK, WRITE):
+            kind = READ
+        yield Deed(kind, find_detail(call["input"]), name)
+
+    def _list_edits(self, given: Any) -> Iterator[Deed]:
+        arguments = ensure_object(given)
+        path = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
+        texts = [value for value in arguments.values() if _is_patch(value)]
+        if isinstance(given, str):
+            texts = [given]
+        for text in texts:
+            yield from _list_patched(text)
+        if texts or not path:
+            return
+        content = arguments.get("content")
+        if isinstance(content, str):
+            yield Deed(WRITE, path, "", *_count_lines(self._contents.get(path, ""), content))
+            self._contents[path] = content
+            return
+        deed = Deed(WRITE, path)
+        for edit in list_objects(arguments.get("edits")) or [arguments]:
+            old, new = _get_first(edit, _OLD), _get_first(edit, _NEW)
+            added, removed = _count_lines(old, new)
+            deed.added += added
+            deed.removed += removed
+            if old and path in self._contents:
+                self._contents[path] = self._contents[path].replace(old, new, 1)
+        yield deed
+
+
+def _is_patch(value: object) -> bool:
+    return isinstance(value, str) and value.lstrip().startswith("*** Begin Patch")
+
+
+def _list_patched(patch: str) -> Iterator[Deed]:
+    """Each file of a patch with its lines."""
+    deeds = {path: Deed(WRITE, path) for path in agent_words.list_paths(patch)}
+    for path, old, new in agent_words.parse_hunks(patch):
+        added, removed = _count_lines(old or "", new)
+        deeds[path].added += added
+        deeds[path].removed += removed
+    yield from deeds.values()
+
+
+def _get_first(edit: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next((edit[key] for key in keys if isinstance(edit.get(key), str)), "")
+
+
+def _count_lines(old: str, new: str) -> tuple[int, int]:
+    """The lines that an edit of one text into another adds and removes."""
+    before = [_encode(line) for line in old[:_MOST].splitlines()]
+    after = [_encode(line) for line in new[:_MOST].splitlines()]
+    kept = len(pair_lines(before, after))
+    return len(after) - kept, len(before) - kept
+
+
+def _encode(line: str) -> bytes:
+    return line.encode("utf-8", "surrogatepass")
