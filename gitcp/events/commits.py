@@ -441,8 +441,10 @@ def carry_forward(match: Record) -> list[Record]:
 
         moved = writing.carry_streams(ctx.repo, match["old"], commit, settled)
         if not left_out:
-            # A merge brings commits that were not judged here.
-            old = match["old"] if len(commit["parents"]) < 2 else ""
+            # A merge brings commits that were not judged here; a commit of no session may hold work
+            # of another branch, which the next event looks for.
+            is_settled = len(commit["parents"]) < 2 and (match["sessions"] or match["carried"])
+            old = match["old"] if is_settled or match["dismissed"] else ""
             add_judged(ctx.repo, commit["oid"], old)
     written = ({"type": "ref", "ref": ref, "oid": new, "old": old} for ref, new, old in moved)
     return [match, *written]

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         former: list[str]
 
 
+_SOFT = b"'\"`,;(){}\\ \t\r\v\f"  # white space, and what is soft in gitcp.text.carry.text
+_LEAST = 6  # bytes at least that a line which tells where it comes from has without those
 _MOST_SOURCES = 12  # files of a session in which lines of others are looked for
 
 
@@ -174,7 +176,8 @@ def _add_brought(
         if entry["oid"] and "before" in entry:
             recent.setdefault(entry["path"], entry)
     by_oid = {entry["oid"]: entry for entry in [*recent.values()][-_MOST_SOURCES:]}
-    if not by_oid:
+    targets = [change for path, change in staged.items() if path not in found["shared"]]
+    if not _have_common_lines([*by_oid], targets, blob):
         return
 
     from gitcp.record.match import holding
@@ -186,6 +189,22 @@ def _add_brought(
     for target, work, lines in holding.find_brought(works, change, {*found["shared"]}):
         found["shared"][target] = frozenset(lines)
         found["reasons"][target] = f"lines of '{work.path}', moved or copied"
+
+
+def _have_common_lines(oids: Iterable[str | None], targets: Iterable[Staged], blob: Blob) -> bool:
+    """Whether one of the changes may have got lines of these contents: known without what compares
+    them, which a hook loads for that."""
+    lines: set[bytes] = set()
+    for oid in oids:
+        lines.update(_list_bare(blob(oid) if oid else None))
+    contents = [blob(new) for _, _, _, new in targets if new]
+    return any(not lines.isdisjoint(_list_bare(text)) for text in contents)
+
+
+def _list_bare(text: bytes | None) -> list[bytes]:
+    """The longer lines of a text, without the signs that may differ."""
+    bare = (text or b"").translate(None, _SOFT)
+    return [line for line in bare.split(b"\n") if len(line) >= _LEAST]
 
 
 def build_linked(found: Matched, how: str) -> Linked:

@@ -64,21 +64,32 @@ class MatchCase:
         self.amended, self.copied, self.is_seen = amended, copied, is_seen
         self._seconds = seconds
         self.done = head  # the last commit that was searched in time, '' for none
-        self._fresh: list[str] | None = None
+        self._newer: list[str] | None = None
+
+    def _list_newer(self) -> list[str]:
+        """Return the newest commits after since, parents first."""
+        if self._newer is None:
+            # Not only first parents: a pull that merges brings its commits as second ones.
+            args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
+            self._newer = []
+            if self.since and read_commit(self.repo.objects, self.since):
+                from gitcp.git.objects.object_lists import list_commits
+
+                self._newer = list_commits(self.repo, *args, self.head, f"^{self.since}")
+        return self._newer
 
     def list_fresh(self) -> list[str]:
         """Return the newest commits after since that have not been judged, parents first."""
-        if self._fresh is None:
-            # Not only first parents: a pull that merges brings its commits as second ones.
-            args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
-            exists = self.since and read_commit(self.repo.objects, self.since)
+        newer = self._list_newer()
+        judged = set(match.read_judged(self.repo)) if newer else ()
+        return [oid for oid in newer if oid not in judged]
 
-            from gitcp.git.objects.object_lists import list_commits
-
-            oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
-            judged = set(match.read_judged(self.repo)) if oids else ()
-            self._fresh = [oid for oid in oids if oid not in judged]
-        return self._fresh
+    def list_unlinked(self) -> list[str]:
+        """Return those too that were judged and found to be of no session: they may hold work of
+        commits elsewhere."""
+        newer = self._list_newer()
+        judged = set(match.read_judged(self.repo)) if newer else ()
+        return [oid for oid in newer if oid not in judged or not _list_linked(self, oid)]
 
     def make_targets(self, oids: Iterable[str]) -> list[Target]:
         """Return a target for each of the commits that exists."""
@@ -404,7 +415,7 @@ def list_in_jj(case: MatchCase) -> Iterator[Answer]:
 
 def list_lost(case: MatchCase) -> Iterator[Answer]:
     """Ids of commits that HEAD lost by a reset, or that a forge squashed or rebased."""
-    fresh = case.list_fresh()
+    fresh = case.list_unlinked()
     lost = find_lost(case.repo, case.head)
     beside = _list_beside(case, fresh) if fresh else []
     if not (lost or beside):
