@@ -124,7 +124,9 @@ def _refuse_unknown(name: str) -> NoReturn:
     """Raise UsageError with suggestions."""
     if command := _MEANT.get(name):
         raise UsageError(f"'{name}' is not a gitcp command; did you mean 'gitcp {command}'?")
-    meant = console.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
+    known = [*commands.NAMES]
+    known.append("git")
+    meant = console.suggest(name, known) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 

@@ -339,7 +339,7 @@ def _format_way_back(place: _Place, target: _Place, key: Key, parts: Sequence[Gi
     at = "" if os.path.realpath(top) == os.path.realpath(os.curdir) else f" -C {shlex.quote(top)}"
     begin, end = _name_ends(place, key)
     if all(present.get_file(part["path"]) == part["before"] for part in parts):
-        return f"gitcp{at} rewind --all --files-only --to {end}:after {paths}"
+        return f"gitcp{at} rewind --files-only --to {end}:after {paths}"
     options = f"--binary{_PLAIN}" if _has_other_form(repo) else "--binary"
     return f"gitcp{at} diff {options} {begin} {end}:after {paths} | git{at} apply --3way"
 

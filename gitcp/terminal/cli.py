@@ -329,7 +329,8 @@ class Parser(argparse.ArgumentParser):
             known = [o for o in self._option_string_actions if o.startswith("--")]
             given = more[0].partition("=")[0]
             meant = console.suggest(given, known)
-            if given in _COUNTS and "-n" in self._option_string_actions:
+            limit = self._option_string_actions.get("-n")
+            if given in _COUNTS and limit is not None and limit.nargs != 0:
                 meant = "; did you mean '-n'?"
             self.error(f"unknown argument: '{more[0]}'{meant}")
         return parsed

@@ -8,6 +8,7 @@ from gitcp.terminal import scales
 from gitcp.terminal.rows import (
     ENDED,
     INDENT,
+    NO_LIMIT,
     STATES,
     Row,
     count_tasks,
@@ -145,28 +146,43 @@ OUTCOMES = {
 }
 
 
-def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
-    """A turn of which work was given up: what, how, the prompt after it, and the way back."""
-    ended_by = f" by session {shorten_id(record['by'])}" if record["by"] else ""
-    yield [
-        (record["turn"][:_TURN_DIGITS], "yellow"),
-        (f"  {ago(record['time'])}  ", "dim"),
-        (record["agent"] or "Agent", "green"),
-        (f" {shorten_id(record['session_id'])}", "cyan"),
-        (f"  {OUTCOMES.get(record['how'], record['how'])}{ended_by}", ""),
-    ]
-    if prompt := prompt_text.name_prompt(record["prompt"]):
-        yield [("    > ", "dim"), (shorten(prompt, _PROMPT), "bold")]
+def draw_abandoned(record: Record, ago: Ago, width: int = NO_LIMIT) -> Iterator[Line]:
+    """A turn of which work was given up: its prompt, what it changed, how it went, the prompt after
+    it, and the way back."""
+    files = record["files"].values()
+    added = sum(file.get("added", 0) for file in files)
+    removed = sum(file.get("removed", 0) for file in files)
+    name = prompt_text.read_first_line(record["prompt"])
+    row = Row(
+        record["turn"][:_TURN_DIGITS],
+        ago(record["time"]),
+        record["agent"] or "Agent",
+        f"> {name}" if name else "no prompt is recorded",
+        format_changes(added, removed),
+    )
+    yield draw_row(row, width)
     for path, file in record["files"].items():
-        yield [(f"      {path}  +{file.get('added', 0)} -{file.get('removed', 0)}", "")]
-    if prompt := prompt_text.name_prompt(record["next_prompt"]):
-        yield [("    then > ", "dim"), (shorten(prompt, _PROMPT), "")]
+        counted = f"{path}  +{file.get('added', 0)} -{file.get('removed', 0)}"
+        yield [(INDENT, ""), (_cut_text(counted, width), "")]
+    outcome = str(OUTCOMES.get(record["how"], record["how"]))
+    if record["by"]:
+        outcome += f" by session {shorten_id(record['by'])}"
+    after = prompt_text.read_first_line(record["next_prompt"])
+    if after:
+        outcome += f", then > {after}"
+    yield [(INDENT, ""), (_cut_text(outcome, width), "dim")]
     if record["restore"]:
-        yield [("    ", ""), (record["restore"], COMMAND)]
+        yield [(INDENT, ""), (record["restore"], COMMAND)]
     else:
         why = "are not kept any more" if record["worktree"] else "are in the clone that recorded it"
-        yield [(f"    its contents {why}", "dim")]
-    yield []
+        yield [(f"{INDENT}its contents {why}", "dim")]
+
+
+def _cut_text(text: str, width: int) -> str:
+    """A text below a row in the cells that are left."""
+    if width == NO_LIMIT:
+        return text
+    return shorten(text, max(1, width - len(INDENT)))
 
 
 def draw_graph(

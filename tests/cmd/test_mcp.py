@@ -114,7 +114,7 @@ def test_what_was_given_up_is_told_by_path_and_words(world: World) -> None:
         ),
     )
     assert all_of_it == by_path == by_words
-    assert "> Parse it by hand" in by_path and "then > That was too slow" in by_path
+    assert "> Parse it by hand" in by_path and ", then > That was too slow" in by_path
     assert elsewhere == "nothing that was given up is known there"
 
 

@@ -14,8 +14,11 @@ from gitcp.cmd.extras import ui
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.terminal import browser
+from gitcp.text.short_ids import shorten_id
+from gitcp.text.spans import abbreviate
+from tests.support.frozen import Frozen
 from tests.support.harness import World
-from tests.support.story import SESSION, tell
+from tests.support.story import ALPHA, SESSION, tell
 from tests.support.terminal import Screen
 from tests.support.warm import run
 
@@ -24,16 +27,56 @@ def test_sessions_commits_and_points_are_looked_at_down_to_a_patch(world: World)
     story = tell(world)
     with Screen(world, ["ui"], 150) as screen:
         screen.wait("Review the tests")
-        assert "open Claude Code" in screen.text
-        screen.type("/Please add\r", "$ gitcp show 8f76b0e8")
+        assert "working Claude Code" in screen.text
+        screen.type("/Please add\r", f"$ gitcp show {shorten_id(ALPHA)}")
         screen.wait("#2")
         screen.type("\r/add hello\r", "+hello")
         screen.type("2", "$ gitcp log -1")
-        screen.type("j", f"$ gitcp show {story.linked[:8]}")
-        screen.type("\rj", "checkpoint " + story.checkpoint)
+        screen.type("j", f"$ gitcp show {abbreviate(story.linked)}")
+        screen.type("\rj", f"session {shorten_id(ALPHA)}")
         screen.type("j", "+there")
         screen.type("3", "$ gitcp rewind --to")
         screen.wait("going there")
+        screen.type("q")
+        assert screen.ended() == 0
+
+
+@pytest.mark.parametrize("columns", [80, 150])
+def test_the_tabs_stand_in_the_first_row_while_a_long_store_is_read(
+    large_store: Frozen, columns: int
+) -> None:
+    """What is read is shown as it comes: nothing is counted before the first rows."""
+    home = large_store.path.parent / f"home-{columns}"
+    home.mkdir(exist_ok=True)
+    world = World(large_store.path, home)
+    heads: list[str] = []
+
+    def is_read(screen: Screen) -> bool:
+        heads.append(screen.rows[0])
+        return "> Write file 99" in screen.text and "+2 OpenCode" in screen.text
+
+    with Screen(world, ["ui"], columns) as screen:
+        screen.wait_for(lambda: is_read(screen))
+        assert "said: Done." in screen.text and "+def call_99():" in screen.text
+        assert screen.rows[-2] == f"$ gitcp show {shorten_id(large_store.sessions[-1])}"
+        screen.type("G", "> Write file 0")
+        heads.append(screen.rows[0])
+        screen.type("q")
+        assert screen.ended() == 0
+    drawn = [head for head in heads if head]
+    assert drawn and all(head.startswith("[1 sessions] 2 commits  3 points ") for head in drawn)
+
+
+def test_what_is_marked_is_told_at_once_with_prompt_words_and_change(world: World) -> None:
+    agent = world.agent(SESSION, tools=True)
+    agent.turn("Write one\nand no more", {"one.py": "print(1)\n"})
+    with Screen(world, ["ui"], 80) as screen:
+        screen.wait("+print(1)")
+        for text in ("> Write one", "  and no more", "prompt 1 of 1", "said: done", "b/one.py"):
+            assert text in screen.text, text
+        assert screen.rows[-1] == (
+            "j k move  Enter open  / search  f filter  z zoom  : actions  ? keys  q leave"
+        )
         screen.type("q")
         assert screen.ended() == 0
 

@@ -134,7 +134,7 @@ def test_the_plan_is_shown_and_only_yes_runs_it_and_the_browser_comes_back(
     world: World, tmux: Tmux
 ) -> None:
     tmux.browse()
-    tmux.wait("Please add hello", ": menu")
+    tmux.wait("Please add hello", ": actions")
     tmux.type(":")
     tmux.wait("> take back the session's edits", "copy the id", "Enter shows the plan and asks")
     tmux.type("Enter")
@@ -168,7 +168,7 @@ def test_a_paste_does_nothing_and_what_came_before_the_question_is_no_answer(
     world: World, tmux: Tmux
 ) -> None:
     tmux.browse()
-    tmux.wait("Please add hello", ": menu")
+    tmux.wait("Please add hello", ": actions")
     tmux.paste(":\ryes\ryes\r")
     tmux.wait("pasted text is not a key")
     tmux.type(":")
@@ -184,7 +184,7 @@ def test_a_kill_at_the_question_changes_nothing_and_leaves_a_shell(
     world: World, tmux: Tmux
 ) -> None:
     tmux.browse()
-    tmux.wait("Please add hello", ": menu")
+    tmux.wait("Please add hello", ": actions")
     tmux.type(":")
     tmux.wait("> take back")
     tmux.type("Enter")

@@ -196,3 +196,23 @@ def test_an_id_that_nobody_knows_is_fatal(repo: Path) -> None:
     program = [sys.executable, str(TOP / "bin/gitcp-find-commits"), "0123456789ab"]
     done = subprocess.run(program, capture_output=True, text=True)
     assert done.returncode == 128 and "0123456789ab" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["gti"], "'gti' is not a gitcp command; did you mean 'git'?"),
+        (["log", "--grahp"], "unknown argument: '--grahp'; did you mean '--graph' or '--grep'?"),
+        (["log", "--nope"], "unknown argument: '--nope'"),
+        (["stats", "--repos", "x"], "unknown argument: '--repos'"),
+        (["search", "--limit", "3", "x"], "unknown argument: '--limit'; did you mean '-n'?"),
+        (["search", "--limit=3", "x"], "unknown argument: '--limit=3'; did you mean '-n'?"),
+        (["rewind", "--max-count"], "unknown argument: '--max-count'"),
+    ],
+)
+def test_an_error_is_a_line_that_suggests_what_is_near_and_at_most_two_of_usage(
+    repo: Path, argv: list[str], told: str
+) -> None:
+    first, *usage = run(*argv).stderr.splitlines()
+    assert first == f"error: {told}"
+    assert len(usage) <= 2 and all(len(line) <= 80 for line in usage), usage

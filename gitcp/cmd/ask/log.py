@@ -123,6 +123,8 @@ def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:
         ][: args.n]
         if args.json:
             cli.write_records(map(abandoned.make_plain, records))
+        elif not records:
+            print("nothing was given up here: what a commit did not take would stand here")
         else:
             lines = (line for r in records for line in _draw_abandoned(repo, r, args.patch))
             cli.page_lines(lines)
@@ -140,7 +142,7 @@ def _read_times(repo: Repo, args: Namespace) -> tuple[float, float]:
 
 
 def _draw_abandoned(repo: Repo, record: Record, patch: bool) -> Iterator[Line]:
-    yield from history.draw_abandoned(record, term.format_since)
+    yield from history.draw_abandoned(record, term.format_since, cli.read_width())
     if patch and (trees := abandoned.make_trees(repo, record)):
         _, out = repo.git.run(*_DIFF, *trees)
         yield from answers.draw_patch(decode_name(out).splitlines())

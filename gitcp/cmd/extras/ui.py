@@ -12,7 +12,7 @@ from gitcp.commands import make_value
 from gitcp.errors import OK, Error
 from gitcp.extras.ui import browse
 from gitcp.extras.ui.panes import Browser
-from gitcp.git import shell
+from gitcp.git import refs, shell
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.terminal import browser, cli, extras
@@ -45,6 +45,9 @@ class Screen(Browser):
         sessions = browse.Sessions(repo)
         others = (browse.Commits(repo), browse.Points(repo))
         title = os.path.basename(repo.top or repo.common)
+        branch = refs.read_branch(repo).removeprefix("refs/heads/")
+        if branch:
+            title += f" · {branch}"
         can_draw = (sys.stdout.encoding or "").lower().startswith("utf")
         super().__init__((sessions, *others), title, "│┃" if can_draw else "|#")
         self._watch = browse.watch(repo, sessions)
@@ -100,6 +103,7 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find_here()
     if not browser.can_run():
         raise Error("the browser needs a terminal; 'gitcp log' and 'gitcp sessions' need none")
+    term.stop_progress()  # its line would be drawn over the screen
     # Warnings are collected: they would be written over the screen.
     with (
         console.Collected(),

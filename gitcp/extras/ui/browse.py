@@ -11,7 +11,7 @@ from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
 from gitcp.checkpoints import listing
 from gitcp.checkpoints.format.schema import build_part
-from gitcp.checkpoints.stored import has_checkpoints, pick_session, read_checkpoint, read_session
+from gitcp.checkpoints.stored import list_sources, pick_session, read_checkpoint, read_session
 from gitcp.errors import Error
 from gitcp.extras.reports import reports
 from gitcp.extras.ui.panes import Row, cut_patch
@@ -29,6 +29,7 @@ from gitcp.git import decode_name, refs
 from gitcp.git.files import read_stamp
 from gitcp.git.objects import edit_tree
 from gitcp.git.records import load_entry
+from gitcp.lines import tallies
 from gitcp.link import commits
 from gitcp.record import journal, session
 from gitcp.record.journal import credit
@@ -37,11 +38,13 @@ from gitcp.record.turn import sessions
 from gitcp.steps.back import conversation, points, restore
 from gitcp.steps.back.plan import can_be_gone_to, shorten_names
 from gitcp.steps.commits import open_work
-from gitcp.text import spans
+from gitcp.text import spans, term
 from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gitcp.agents.reading.turns import Part, Turn
     from gitcp.extras.ui.panes import Block
     from gitcp.git.repo import Repo
@@ -69,6 +72,7 @@ class Sessions:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
+        self._lines = Lines(repo)
         self._edits: dict[str, list[JournalLine]] | None = None  # of a turn or a tool use
         self._talk: tuple[str, list[Turn]] = ("", [])
         self.transcript = ""  # of the session that was read last, if it is the client's own
@@ -115,10 +119,10 @@ class Sessions:
 
     def _list_stored(self) -> Iterator[Record]:
         """The sessions behind commits, by their newest commit."""
-        if not has_checkpoints(self._repo):
+        if not list_sources(self._repo):
             return
         seen = set[str]()
-        for commit in commits.list_commits(self._repo, (), listing.CARRYING, counted=True):
+        for commit in commits.list_commits(self._repo, (), listing.CARRYING):
             for checkpoint in commit["checkpoints"]:
                 for part in checkpoint.get("contents", ()):
                     if part["session_id"] in seen:
@@ -134,9 +138,17 @@ class Sessions:
                         "turns": {},
                         "files_touched": [],
                         "part": part,
-                        "lines": commit.get("lines"),
+                        "commit": commit["oid"],
                         "checkpoint": checkpoint["checkpoint_id"],
                     }
+
+    def complete_row(self, row: Row) -> Row | None:
+        """The row with the lines of its newest commit that are the session's."""
+        oid = row.item.get("commit")
+        if not oid:
+            return None
+        record = {**row.item, "lines": self._lines.count(oid)}
+        return build_session(record, split_time)
 
     def list_parts(self, row: Row) -> list[Row]:
         """The session as a whole, its prompts, answers and calls."""
@@ -144,9 +156,10 @@ class Sessions:
         turns = gather_turns(transcript, find_client(agent), load=load_entry)
         _shorten_paths((part for turn in turns for part in turn["parts"]), self._repo)
         self._talk, self._edits = (row.id, turns), None
-        count = spans.count_noun(len(turns), "turn")
+        count = spans.count_noun(len(turns), "prompt")
         head = [("session ", "bold"), (shorten_id(row.id), "yellow"), (f"  {count}", "dim")]
-        whole = Row("all", "", [head], row.id, row.command, describe_session(row.item, turns))
+        blocks = describe_session(row.item, turns, term.format_since)
+        whole = Row("all", "", [head], row.id, row.command, blocks)
         return [whole, *build_turns(turns, row.command, split_time)]
 
     def _read_transcript(self, record: Record) -> tuple[bytes, str]:
@@ -171,11 +184,24 @@ class Sessions:
         """What a part says, and the patch of what it changed as far as the journal has it."""
         if part.id == "all":
             patch = self._draw_edits(self._list_uncommitted(row))
-            return [*part.item, *([("diff", patch)] if patch else [])]
-        turn_id = row.item["turns"].get(part.item.get("number"), "")
-        parts: Sequence[Part] = part.item.get("parts", [part.item])
-        names = [turn_id] if turn_id else [name for p in parts for name in p.get("ids", ())]
-        return build_talk(part.item, self._draw_edits([e for n in names for e in self._find(n)]))
+            blocks: list[Block] = [*part.item]
+            if patch:
+                blocks.append(("diff", patch))
+            elif self._talk[1]:
+                turn = self._talk[1][-1]
+                blocks += [block for block in self._read_turn(row, turn) if block[0] == "diff"]
+            return blocks
+        return self._read_turn(row, part.item)
+
+    def _read_turn(self, row: Row, item: Any) -> list[Block]:
+        """What a turn, or a part of one, says, and the patch of what it changed."""
+        turn_id = row.item["turns"].get(item.get("number"), "")
+        names = [turn_id] if turn_id else []
+        if not turn_id:
+            for part in item.get("parts", [item]):
+                names += part.get("ids", ())
+        edits = [edit for name in names for edit in self._find(name)]
+        return build_talk(item, self._draw_edits(edits))
 
     def _find(self, name: str) -> list[JournalLine]:
         """The edits that the journal has of a turn or a tool use."""
@@ -230,12 +256,19 @@ class Commits:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
+        self._lines = Lines(repo)
 
     def list_rows(self) -> Iterator[Row]:
         """The commits in the order of git log."""
         if refs.read_head(self._repo):
-            listed = commits.list_commits(self._repo, ("HEAD",), counted=True)
-            yield from map(build_commit, listed)
+            for commit in commits.list_commits(self._repo, ("HEAD",)):
+                yield build_commit(commit, split_time)
+
+    def complete_row(self, row: Row) -> Row | None:
+        """The row with the lines of the commit."""
+        if not row.item["checkpoints"]:
+            return None
+        return build_commit({**row.item, "lines": self._lines.count(row.id)}, split_time)
 
     def list_parts(self, row: Row) -> list[Row]:
         """All of a commit, the prompts behind it, its files."""
@@ -243,7 +276,7 @@ class Commits:
         out = self._repo.git.run("show", *_PATCH, *args)[1]
         files = cut_patch(decode_name(out[:_LONGEST]).splitlines())
         message = listing.read_texts(self._repo.objects, row.id)[0]
-        return list(build_commit_parts(row, decode_name(message), files))
+        return list(build_commit_parts(row, decode_name(message), files, split_time))
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
         """The message and the patch, a prompt, or the patch of a file."""
@@ -269,17 +302,35 @@ class Points:
         for point in listed:
             yield build_point(point, names[point["id"]], split_time)
 
+    def complete_row(self, row: Row) -> Row | None:
+        """A point lacks nothing."""
+        return None
+
     def list_parts(self, row: Row) -> list[Row]:
         """The plan of going to a point, and each path in it."""
         self._preview = self._preview or points.Preview(self._repo)
         plan, patch = self._preview.get_plan(row.item), self._preview.draw_diff(row.item)
-        session = row.item["session_id"]
+        session = shorten_id(row.item["session_id"])
         heading = f"session {session}" if session else ""
         return list(build_plan(row, plan, cut_patch(patch), heading))
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
         """The plan with its patch, or a path's part of it."""
         return list(part.item)
+
+
+class Lines:
+    """Counts the lines of commits, one when it is seen."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self._counter: tallies.Counter | None = None
+
+    def count(self, oid: str) -> Any:
+        """The lines of a commit by author, as in its record; None if they are not known."""
+        if self._counter is None:
+            self._counter = tallies.Counter(self._repo)
+        return commits.count_lines(self._counter, [oid]).get(oid)
 
 
 def watch(repo: Repo, shown: Sessions) -> Watch:

@@ -55,7 +55,8 @@ class Source(Protocol):
     """Reads a list, the parts of a row, and the content of a part.
 
     The list is read as it is needed, newest first.  The first part is the row as a whole.  nothing:
-    a sentence for an empty list.
+    a sentence for an empty list.  complete_row() adds what takes longer to a row that is seen; None
+    for a row that lacks nothing.
     """
 
     name: str
@@ -64,16 +65,17 @@ class Source(Protocol):
     def list_rows(self) -> Iterator[Row]: ...
     def list_parts(self, row: Row) -> list[Row]: ...
     def read_content(self, row: Row, part: Row) -> list[Block]: ...
+    def complete_row(self, row: Row) -> Row | None: ...
 
 
-_PULLED = 16  # rows that are read before the keys are asked again
+_PULLED = 8  # rows that are read before the keys are asked again
 _TWO_PANES, _THREE_PANES = 56, 132  # columns of a screen from which on they fit
 _LEFT_OF_TWO, _LEFT, _MIDDLE = 0.40, 0.30, 0.32  # shares of a screen; the latter two of three
 _MOST_LINES = 20_000  # of a content
 _STEP = 8  # cells that a key shifts a content by
 _END = 1 << 60  # more rows than there are
 _MENU = "j k move  Enter shows the plan and asks  q back"
-_FOOT = "j k move  Enter in  / search  f filter  v sides  1 2 3 lists  : menu  ? keys  q leave"
+_FOOT = "j k move  Enter open  / search  f filter  z zoom  : actions  ? keys  q leave"
 _HELP = """\
 j k, down up      the next row, the one before
 l h, right left   to the pane on the right, on the left; the last one shifts
@@ -112,6 +114,14 @@ class Pane:
         """Move the mark down by pages of a height."""
         lines = max((len(row.lines) for row in self.rows[:1]), default=1)
         self.move(int(pages * height / lines))
+
+    def put_row(self, number: int, row: Row) -> None:
+        """Put another row in the place of one."""
+        self.rows[number] = row
+
+    def list_seen(self, height: int) -> range:
+        """The numbers of the rows that are shown in a height, or may be."""
+        return range(self._top, min(len(self.rows), self._top + height))
 
     def put_rows(self, rows: Iterable[Row], *, at_end: bool = False) -> None:
         """Put other rows in place; the marked one stays marked, or the last one with at_end."""
@@ -163,6 +173,7 @@ class Listing(Pane):
         super().__init__()
         self.source, self.filter, self.awaits = source, "", ""
         self._read: list[Row] = []
+        self._completed: set[str] = set()  # ids of rows
         self._coming = source.list_rows()
         self.is_read = False
 
@@ -181,6 +192,21 @@ class Listing(Pane):
             self.awaits = self.awaits if found is None else ""
         self.awaits = "" if self.is_read else self.awaits
 
+    def complete(self, height: int) -> bool:
+        """Complete a row that is seen in a height; return whether there was one that may lack
+        something."""
+        for number in self.list_seen(height):
+            row = self.rows[number]
+            if row.id in self._completed:
+                continue
+            self._completed.add(row.id)
+            whole = self.source.complete_row(row)
+            if whole is not None:
+                self.put_row(number, whole)
+                self._read = [whole if other is row else other for other in self._read]
+            return True
+        return False
+
     def set_filter(self, text: str) -> None:
         """Show only the rows that have the words of a text."""
         self.filter = text
@@ -189,6 +215,7 @@ class Listing(Pane):
     def read_again(self) -> None:
         """Read the list again, as far as it was read."""
         count, self._read, self._coming = len(self._read), [], self.source.list_rows()
+        self._completed.clear()
         rows = list(islice(self._coming, max(_PULLED, count)))
         self._read, self.is_read = rows, len(rows) < max(_PULLED, count)
         self.put_rows(filter(self._has_words, rows))
@@ -288,11 +315,20 @@ class Browser:
             if row:
                 self._parts.put_rows(source.list_parts(row), at_end=row.is_live)
             return True
-        part = self._parts.marked
+        part = self._seen_part
         if row and part and self._shown[2] != part.id:
             self._shown[2] = part.id
             self._content.put_blocks(source.read_content(row, part), stays=False)
-        return False
+            return True
+        return listing.complete(self._height)
+
+    @property
+    def _seen_part(self) -> Row | None:
+        """The part whose content is shown: the marked one; while the list has the keys the whole
+        row."""
+        if not self._focus and self._parts.rows:
+            return self._parts.rows[0]
+        return self._parts.marked
 
     def read_again(self) -> None:
         """Read again what is shown.  What is marked stays marked; the mark on the last part of a
@@ -303,7 +339,7 @@ class Browser:
         if row and row.id == self._shown[1]:
             at_end = row.is_live and parts.mark == len(parts.rows) - 1
             parts.put_rows(self.listing.source.list_parts(row), at_end=at_end)
-            part = parts.marked
+            part = self._seen_part
             if part and part.id == self._shown[2]:
                 content = self.listing.source.read_content(row, part)
                 self._content.put_blocks(content, stays=True)
@@ -342,7 +378,14 @@ class Browser:
         part = self._parts.marked if self._focus else None
         actions = list_actions(self.listing.source.name, self.listing.marked, part)
         rows = [
-            Row(one.label, "", [[(f"{one.label:30}", "bold"), (_spell(one), "cyan")]], "", (), one)
+            Row(
+                one.label,
+                "",
+                [[(one.label, "bold")], [("  ", ""), (_spell(one), "cyan")]],
+                "",
+                (),
+                one,
+            )
             for one in actions
         ]
         self._menu = Pane(rows)
@@ -434,33 +477,47 @@ class Browser:
     def draw(self, columns: int, rows: int) -> list[Line]:
         """The lines of a screen, each of exactly that many cells."""
         self._height = max(1, rows - 3)
-        body: list[Line] = [[] for _ in range(self._height)]
+        menu: list[Line] = []
+        if self._menu.rows:
+            most = max(2, self._height * 2 // 3)
+            menu = self._menu.draw(columns, min(most, 2 * len(self._menu.rows)), True)
+        height = self._height - len(menu)
         if self._shows_help:
-            texts: Iterable[Line] = ([(text, "")] for text in _HELP)
-            help_lines = [part for row in texts for part in spans.wrap_line(row, columns)]
-            body = [*help_lines, *body][: self._height]
-        elif self._menu.rows:
-            body = [*self._menu.draw(columns, self._height, True), *body][: self._height]
-        is_covered = self._shows_help or self._menu.rows
-        for number, width in () if is_covered else self._divide(columns):
-            has_keys = number == self._focus
-            lines = self._panes[number].draw(width, self._height, has_keys)
+            body = self._draw_help(columns, height)
+        else:
+            body = self._draw_panes(columns, height)
+        body += menu
+        drawn = [self._draw_head(), *body, self._draw_command(), self._draw_foot(columns)]
+        return [_fill(line, columns) for line in drawn][-rows:]
+
+    def _draw_help(self, columns: int, height: int) -> list[Line]:
+        lines: list[Line] = []
+        for text in _HELP:
+            lines += spans.wrap_line([(text, "")], columns)
+        lines += [[]] * (height - len(lines))
+        return lines[:height]
+
+    def _draw_panes(self, columns: int, height: int) -> list[Line]:
+        """The rows of the panes that are shown, side by side."""
+        body: list[Line] = [[] for _ in range(height)]
+        for number, width in self._divide(columns):
+            has_keys = number == self._focus and not self._menu.rows
+            lines = self._panes[number].draw(width, height, has_keys)
             if not (number or self.listing.rows):
                 lines = self._explain_nothing(width)
-            lines += [[]] * (self._height - len(lines))
+            lines += [[]] * (height - len(lines))
             for count, line in enumerate(lines):
                 bar = (self._bars[has_keys], "" if has_keys else "dim")
                 body[count] += [*([bar] if body[count] else []), *_fill(line, width)]
-        drawn = [self._draw_head(), *body, self._draw_command(), self._draw_foot(columns)]
-        return [_fill(line, columns) for line in drawn][-rows:]
+        return body
 
     def _divide(self, columns: int) -> list[tuple[int, int]]:
         """(number, cells) of each pane that is shown."""
         if self._is_alone or columns < _TWO_PANES:
             return [(self._focus, columns)]
         if columns < _THREE_PANES:
-            first, width = int(self._focus == 2), int(columns * _LEFT_OF_TWO)
-            return [(first, width), (first + 1, columns - width - 1)]
+            width = int(columns * _LEFT_OF_TWO)
+            return [(min(1, self._focus), width), (2, columns - width - 1)]
         widths = int(columns * _LEFT), int(columns * _MIDDLE)
         return [(0, widths[0]), (1, widths[1]), (2, columns - sum(widths) - 2)]
 
@@ -474,9 +531,12 @@ class Browser:
         for number, listing in enumerate(self._listings):
             name, is_shown = f"{number + 1} {listing.source.name}", number == self._chosen
             line.append((f"[{name}]" if is_shown else f" {name} ", "bold" if is_shown else "dim"))
-        count = f"{len(self.listing.rows):,}{'' if self.listing.is_read else '+'}"
+        line.append((f"   {self._title}", ""))
+        name = self.listing.source.name
+        count = f"{len(self.listing.rows):,}{'' if self.listing.is_read else '+'} {name}"
         filtered = f"  filter: {self.listing.filter}" if self.listing.filter else ""
-        return [*line, (f"  {count}{filtered}", "dim"), (f"  {self._title}", "")]
+        reading = "" if self.listing.is_read or self.listing.rows else "  reading …"
+        return [*line, (f"   {count}{filtered}{reading}", "dim")]
 
     def _draw_command(self) -> Line:
         return [("$ ", "dim"), (shlex.join(self.command), "cyan")] if self.command else []
@@ -487,7 +547,9 @@ class Browser:
         waits = f"reading: {len(self.listing.rows):,} rows" if self.listing.awaits else ""
         text = self._message or waits
         foot = text or (_MENU if self._menu.rows else _FOOT)
-        return [(spans.fit_words(foot, columns), "" if text else "dim")]
+        if spans.count_cells(foot) > columns:
+            foot = spans.fit_words(foot, columns)
+        return [(foot, "" if text else "dim")]
 
 
 def _spell(action: Action) -> str:
@@ -583,7 +645,7 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
     if row and name == "sessions":
         actions += _list_of_session(row, part)
     elif row:
-        place = row.id
+        place = spans.abbreviate(row.id) if name == "commits" else row.id
         has_point = name == "points" or row.item["checkpoints"]
         actions += [_plan("rewind to here", "rewind", "--to", place)] if has_point else []
         bisect = ("bisect", place, "--", "sh", "-c")

@@ -6,14 +6,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitcp.agents import transcripts
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.extras.ui.panes import Row, count_changes
 from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs, describe_lacking
 from gitcp.terminal import going_back
+from gitcp.terminal.rows import STATES
 from gitcp.terminal.usage import count_session, format_lines, format_usage
 from gitcp.text import prompt_text, spans
 from gitcp.text.json import ensure_object
+from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from gitcp.extras.ui.panes import Block
     from gitcp.steps.back.plan import Plan, Point
     from gitcp.text.record_types import Record
+    from gitcp.text.spans import Ago
 
     Day = Callable[[float], tuple[str, str]]  # seconds since 1970 -> its day, its time
 
-_STATES = {"open": "green", "waiting": "yellow"}
+_STATE_COLOURS = {"open": "green", "waiting": "yellow", "stopped": "yellow"}
 _COLOURS = {CREATE: "green", MODIFY: "yellow", DELETE: "red", KEEP: "dim"}
 _WORDS = 400  # characters of a text in one row
 
@@ -34,28 +36,21 @@ def build_session(record: Record, when: Day) -> Row:
     """The row of a session: an `activity` with `part`, what its newest commit stored of it, and
     `asked`, its prompts."""
     day, time = when(record["last"])
-    state, part, session_id = record["state"], record["part"], record["session_id"]
-    usage = record.get("token_usage") or part.get("token_usage")
-    fresh, creation, _, output, _ = transcripts.list_counts(
-        transcripts.count_spent(usage, record["agent"])
-    )
-    spent = fresh + creation + output
+    state, session_id = record["state"], record["session_id"]
     added = count_session(record, session_id)
-    share = f"  +{spans.format_number(added)}" if added else ""
-    files = spans.count_noun(len(record["files_touched"]), "open file")
-    head = [
-        (time, "dim"),
-        (f" {state}" if state in _STATES else "", _STATES.get(state, "")),
-        (f" {record['agent'] or 'Agent'}", "cyan"),
-        (share, "bold"),
-        (f"  {spans.format_number(spent)}" if spent else "", "dim"),
-        (f"  {files}" if record["files_touched"] else "", "yellow"),
-    ]
+    head = [(shorten_id(session_id), "yellow")]
+    if state in _STATE_COLOURS:
+        head.append((f" {STATES.get(state, state)}", _STATE_COLOURS[state]))
+    if record["files_touched"]:
+        head.append((" not committed", "yellow"))
+    if added:
+        head.append((f" +{spans.format_number(added)}", "green"))
+    head += [(f" {record['agent'] or 'Agent'}", "green"), (f" {time}", "dim")]
     name = prompt_text.read_first_line(record["prompt"])
-    prompt = spans.shorten(name, _WORDS) or f"session {session_id}"
+    prompt = spans.shorten(name, _WORDS) or str(record["part"].get("title") or "no prompt")
     words = f"{session_id} {_join(head)} {day} {record['prompt']} {' '.join(record['asked'])}"
-    command = ["show", session_id]
-    lines = [head, [("  ", ""), (prompt, "")]]
+    command = ["show", shorten_id(session_id)]
+    lines = [head, [(" > ", "dim"), (prompt, "")]]
     return Row(session_id, day, lines, words, command, record, state != "ended")
 
 
@@ -66,7 +61,7 @@ def build_turns(turns: Sequence[Turn], command: Sequence[str], when: Day) -> Ite
         head = [
             (f"#{turn['number']} ", "yellow"),
             (f"{time} " if time else "", "dim"),
-            (spans.shorten(turn["prompt"], _WORDS), "bold"),
+            (spans.shorten(prompt_text.read_first_line(turn["prompt"]), _WORDS), "bold"),
         ]
         name = f"{turn['number']}"
         yield Row(name, "", [head], turn["prompt"], command, turn)
@@ -129,37 +124,46 @@ def build_talk(part: Any, patch: Sequence[str]) -> list[Block]:
 def _list_edit(part: Part) -> list[str]:
     """The edit of a call as a patch, which has no line numbers."""
     if not part.get("diff"):
-        return []
+        return _list_patch(part.get("given", ""))
     path = part["path"].lstrip("/")
     head = [f"--- a/{path}", f"+++ b/{path}"]
     return [*head, *(f"{sign}{text}" for sign, text in part["diff"])]
 
 
-def build_commit(commit: Record) -> Row:
+def _list_patch(given: str) -> list[str]:
+    """The rows of the patch in the input of a call; [] without one."""
+    for text in [given, *_list_values(given)]:
+        if text.startswith("*** Begin Patch"):
+            return text.split("\n")[1:-1]
+    return []
+
+
+def build_commit(commit: Record, when: Day) -> Row:
     """The row of a commit with the sessions behind it."""
+    day, _ = when(commit["time"])
     parts = [part for c in commit["checkpoints"] for part in c.get("contents", ())]
     agents = ", ".join(dict.fromkeys(part["agent"] or "Agent" for part in parts))
     share = format_lines(commit, ("agent",))
     oid, subject = commit["oid"], commit["message"]
     lines = [
         [(abbreviate(oid), "yellow"), (f" {subject}", "bold" if parts else "")],
-        [("  ", ""), (commit["author"], "dim"), (f"  {agents}", "cyan"), (f"  {share}", "")],
+        [("  ", ""), (commit["author"], "blue"), (f"  {agents}", "green"), (f"  {share}", "")],
     ]
     prompts = " ".join(prompt for part in parts for prompt in part["asked"])
-    words = f"{oid} {commit['day']} {subject} {commit['author']} {agents} {prompts}"
+    words = f"{oid} {day} {subject} {commit['author']} {agents} {prompts}"
     shown = ["show", abbreviate(oid)] if parts else ["log", "-1", abbreviate(oid)]
-    return Row(oid, commit["day"], lines, words, shown, commit)
+    return Row(oid, day, lines, words, shown, commit)
 
 
 def build_commit_parts(
-    row: Row, message: str, files: Sequence[tuple[str, list[str]]]
+    row: Row, message: str, files: Sequence[tuple[str, list[str]]], when: Day
 ) -> Iterator[Row]:
     """The parts of a commit: all of it, the prompts of each session, its files."""
     patch = [line for _, rows in files for line in rows]
     commit = row.item
     described = [
-        f"commit {commit['oid']}",
-        f"{commit['author']}, {commit['date']}",
+        f"commit {abbreviate(commit['oid'])}",
+        ", ".join([commit["author"], *when(commit["time"])]),
         "",
         message.strip(),
     ]
@@ -172,12 +176,12 @@ def build_commit_parts(
             for number, prompt in enumerate(part["asked"]):
                 line = [
                     (f"{part['agent'] or 'Agent'} ", "cyan"),
-                    (spans.shorten(prompt, _WORDS), ""),
+                    (spans.shorten(prompt_text.read_first_line(prompt), _WORDS), ""),
                 ]
                 used = format_usage(part.get("token_usage_delta"), part["agent"])
                 added = count_session(commit, part["session_id"])
                 lines = f"+{spans.count_noun(added, 'line')}" if added else ""
-                facts = [f"checkpoint {name}, session {part['session_id']}", used, lines]
+                facts = [f"session {shorten_id(part['session_id'])}", used, lines]
                 talk: list[Block] = [("text", [*filter(None, facts), "", *prompt.split("\n")])]
                 row_id = f"{name} {part['session_id']} {number}"
                 yield Row(row_id, "", [line], prompt, ["show", name], talk)
@@ -225,20 +229,45 @@ def _list_notes(plan: Plan) -> list[str]:
     return [*(f"note: {note}" for note in plan["notes"]), *conflicts]
 
 
-def describe_session(record: Mapping[str, Any], turns: Sequence[Turn]) -> list[Block]:
-    """What is to be read of a session as a whole."""
+_PROMPT_ROWS, _SAID_ROWS = 8, 8  # lines of a prompt and of an answer of a session as a whole
+
+
+def describe_session(record: Mapping[str, Any], turns: Sequence[Turn], ago: Ago) -> list[Block]:
+    """What is to be read of a session as a whole: its last prompt, who and when, the last words,
+    and what is known of it."""
+    asked = turns[-1]["prompt"] if turns else record["prompt"]
+    rows = spans.cut_rows(asked.strip().split("\n"), _PROMPT_ROWS, _tell_left)
+    texts = [f"> {rows[0]}", *(f"  {row}" for row in rows[1:])] if asked else []
+    about = [record["agent"] or "Agent", ago(record["last"])]
+    if turns and turns[-1]["number"]:
+        about.append(f"prompt {turns[-1]['number']} of {turns[-1]['number']}")
+    texts.append(" · ".join(about))
+    said = [part["text"] for turn in turns for part in turn["parts"] if part["kind"] == "answer"]
+    if said:
+        words = spans.cut_rows(said[-1].strip().split("\n"), _SAID_ROWS, _tell_left)
+        texts += ["", f"said: {words[0]}", *(f"      {row}" for row in words[1:])]
+    return [("text", texts), ("text", _list_facts(record, turns))]
+
+
+def _tell_left(count: int) -> str:
+    return f"… {spans.count_noun(count, 'more line')}"
+
+
+def _list_facts(record: Mapping[str, Any], turns: Sequence[Turn]) -> list[str]:
+    """What is known of a session besides its words."""
     part = record["part"]
     usage = record.get("token_usage") or part.get("token_usage")
     used = format_usage(usage, record["agent"])
     shares = format_lines(record, ("agent", "person", "unknown"))
     calls = sum(p["kind"] == "call" for turn in turns for p in turn["parts"])
-    counted = f"{spans.count_noun(len(turns), 'turn')}, {spans.count_noun(calls, 'call')}"
-    facts = [f"session {record['session_id']}", f"{record['agent'] or 'Agent'}, {record['state']}"]
+    counted = f"{spans.count_noun(len(turns), 'prompt')}, {spans.count_noun(calls, 'call')}"
+    state = STATES.get(record["state"], record["state"])
+    facts = [f"session {shorten_id(record['session_id'])}, {state}"]
     facts += [counted, used, f"lines of its last commit: {shares}" if shares else ""]
     names = [f"  {path}" for path in record["files_touched"]]
     facts += ["", "not committed:", *names] if names else []
     facts += [] if turns else ["", "its conversation is not stored here"]
-    return [("text", [fact for n, fact in enumerate(facts) if fact or n > 3])]
+    return [fact for n, fact in enumerate(facts) if fact or n > 2]
 
 
 def _join(line: Sequence[tuple[str, str]]) -> str:

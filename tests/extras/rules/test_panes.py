@@ -19,6 +19,7 @@ class Source:
 
     def __init__(self, name: str, count: int, *, is_live: bool = False) -> None:
         self.name, self.count, self.is_live, self.asked, self.parts = name, count, is_live, 0, 3
+        self.completed: list[str] = []
 
     def list_rows(self) -> Iterator[Row]:
         for n in range(self.count):
@@ -31,6 +32,11 @@ class Source:
     def list_parts(self, row: Row) -> list[Row]:
         names = [f"part {row.id}.{n}" for n in range(self.parts)]
         return [Row(name, "", [[(name, "")]], name, ["show", name], None) for name in names]
+
+    def complete_row(self, row: Row) -> Row | None:
+        self.completed.append(row.id)
+        text = f"{self.name} {row.id} 日本語"
+        return row._replace(lines=[[(text, "bold"), (" +1", "")], *row.lines[1:]])
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
         return [("text", [f"content of {part.id}"]), ("diff", PATCH), ("code", ["x" * 300])]
@@ -100,6 +106,7 @@ def test_a_filter_shows_only_rows_with_its_words_until_esc() -> None:
 def test_a_new_call_of_a_session_at_work_is_marked_and_one_that_is_read_stays() -> None:
     source = Source("sessions", 1, is_live=True)
     browser = Browser([source], "repo")
+    assert "content of part 0.0" in "\n".join(shown(browser)), "the row as a whole"
     assert "content of part 0.2" in "\n".join(press(browser, "enter enter"))
     source.parts = 5
     browser.read_again()
@@ -108,6 +115,30 @@ def test_a_new_call_of_a_session_at_work_is_marked_and_one_that_is_read_stays() 
     source.parts = 6
     browser.read_again()
     assert "> part 0.3" in "\n".join(shown(browser))
+
+
+def test_what_takes_longer_is_added_to_rows_that_are_seen_and_to_no_other() -> None:
+    source = Source("sessions", 20_000)
+    browser = Browser([source], "repo")
+    browser.draw(80, 24)
+    while not source.completed:
+        assert browser.load()
+        texts = list(list_texts(browser.draw(80, 24)))
+        assert texts[0].startswith("[1 sessions]   repo   ")
+    assert "sessions 0" in texts[2] and "content of part 0.0" in "".join(texts)
+    assert "+1" in shown(browser)[2]
+    assert len(source.completed) == len(set(source.completed)) <= 21
+    press(browser, "c-d c-d c-d")
+    assert len(source.completed) == len(set(source.completed)) < 64
+
+
+def test_the_menu_leaves_the_list_in_sight() -> None:
+    browser = Browser([Source("points", 30)], "repo")
+    texts = press(browser, "j :", 80)
+    assert "> points 1" in "\n".join(texts), "the list stays"
+    at = next(n for n, text in enumerate(texts) if "> rewind to here" in text)
+    assert texts[at + 1].strip() == "gitcp rewind --to 1"
+    assert "content of" not in "\n".join(texts[at:])
 
 
 def test_a_paste_does_nothing() -> None:

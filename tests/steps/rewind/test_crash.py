@@ -151,7 +151,7 @@ def test_a_change_refused_by_the_machine_takes_everything_back(
         in_child(world.path, lambda: rewind.run(["--to", point]), refuse)
         listed = run(world, "undo", "--list")
         assert not listed.stderr or "has been completed (0 files left)" in listed.stderr, at
-        steps = listed.stdout.count("rewind: ")
+        steps = listed.stdout.count("went back to ")
         if files(world.path) == old:
             failed += 1
             assert steps == undone, at
