@@ -7,6 +7,7 @@ from typing import Any
 
 from gitcp.agents.reading import prompts_done
 from gitcp.steps import handover_text
+from gitcp.steps.back import plan
 from gitcp.steps.back.plan import describe_lacking
 from gitcp.terminal.rows import INDENT, NO_LIMIT, Row, draw_row, name_state
 from gitcp.terminal.shown import View, draw_prompt, draw_prompted
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from gitcp.text.spans import Line
 
 _FILES = 12  # of a list that is not shown in full
-_POINTS = {  # kind -> (description, the noun for what changed files after it)
-    "prompt": ("before a prompt", "prompt"),
-    "tool": ("before a tool use", "tool use"),
+_POINTS = {  # kind -> (what its row says, the noun for what changed files after it)
+    "prompt": ("prompt", "prompt"),
+    "tool": ("tool use", "tool use"),
     "safety": ("kept by undo", "step"),
 }
 _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D", "red")}
@@ -150,14 +151,14 @@ def draw_saved(checkpoint: Record, view: View) -> Iterator[Line]:
 def draw_point(record: Record, view: View) -> Iterator[Line]:
     """A point that is not a checkpoint, as gitcp.steps.back.steps makes it."""
     kind, whose = _POINTS[record["kind"]]
-    if record["id"].endswith(":after"):
-        kind = kind.replace("before", "after")
     text = prompt_text.read_first_line(record["session_prompt"])
+    point: Any = {**record, "id": record["id"].removesuffix(":after")}
+    [name] = plan.shorten_names([point]).values()
     row = Row(
-        record["id"][:8] if not view.verbose else record["id"],
+        record["id"] if view.verbose else name,
         view.ago(record["time"]),
         kind,
-        f"> {text}" if text and record["kind"] == "prompt" else record["message"],
+        f"before > {text}" if text and record["kind"] == "prompt" else record["message"],
     )
     yield draw_row(row, view.width)
     if record["session_id"]:

@@ -355,7 +355,7 @@ def test_a_dead_session_is_left_alone_when_the_person_skips_it(
 
 
 def test_a_dead_session_is_kept_on_a_mere_enter(enabled: World, dead: Agent) -> None:
-    assert "ended; its work stays on its stream" in at_terminal(enabled, b"\n")
+    assert "ended; its work stays saved" in at_terminal(enabled, b"\n")
     assert dead.state["phase"] == "ended"
     (checkpoint,) = enabled.commit()
     assert enabled.committed(checkpoint)["s1"]["files_touched"] == ["one.txt", "two.txt"]

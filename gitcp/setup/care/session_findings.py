@@ -240,7 +240,7 @@ def end_session(case: Case, item: Finding) -> str:
     with case.ctx as ctx:
         store_relink.end_session(ctx, item["subject"])
         unread.read_on(ctx, item["subject"], whole=True)
-    return "ended; its work stays on its stream"
+    return "ended; its work stays saved"
 
 
 def end_and_store(case: Case, item: Finding) -> str:
@@ -248,7 +248,7 @@ def end_and_store(case: Case, item: Finding) -> str:
     end_session(case, item)
     with case.ctx as ctx:
         checkpoint_id = _store_session(ctx, item["subject"])
-    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
+    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays saved"
 
 
 def end_and_discard(case: Case, item: Finding) -> str:

@@ -29,12 +29,12 @@ def a(world: World) -> Agent:
 def test_a_moment_is_shown_and_compared_and_nothing_moves(world: World, a: Agent) -> None:
     before = files(world.path)
     shown = done(world, "show", "toolu_3")
-    assert shown.startswith("toolu_3   ") and "  before a to" in shown
+    assert shown.startswith(f"{shorten_id('toolu_3')}  ") and "  tool use      before " in shown
     assert f"\nsession {shorten_id(SID)}\n" in shown
     assert "prompt 2" in shown
     assert "files that this tool use changed\n  A d/b.py\n" in shown
     later = done(world, "show", "toolu_3:after")
-    assert "  after a too" in later
+    assert "  tool use      after " in later
     assert "  after writing d/b.py\n" in later
     turn = done(world, "show", a.state["turn_id"])
     assert "files that this prompt changed\n  M a.py\n  A d/b.py\n" in turn
