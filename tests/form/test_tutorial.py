@@ -16,6 +16,7 @@ LAST = "> Tidy up: remove the files that nobody uses"
 CHANGING = re.compile(
     r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{7,40}\b"
     r"|\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?Z?)?| *(?:just now|\b\d+[smhy] ago)"
+    r"|\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
 )
 
 

@@ -156,7 +156,7 @@ def test_a_repository_that_is_moved_stays_what_it_was_once_it_is_enabled_there(
     assert gitcp(copy.path, "enable").returncode == 0
     shown = gitcp(copy.path, "status")
     assert shown.returncode == 0, shown
-    assert "enabled" in shown.stdout and shorten_id(A) in shown.stdout
+    assert ", recording Claude Code" in shown.stdout and shorten_id(A) in shown.stdout
 
 
 def test_where_gitcp_is_not_enabled_a_workspace_is_left_alone(
