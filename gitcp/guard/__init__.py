@@ -104,10 +104,12 @@ def _write_cache(repo: Repo, cached: dict[str, Any]) -> None:
 
 def is_at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn here and its agent runs, if that can be seen."""
+    if marker["phase"] != "active" or not session.is_home(repo, marker):
+        return False
 
     from gitcp.record.session import others
 
-    return session.is_home(repo, marker) and others.is_at_work(repo, marker)
+    return others.is_at_work(repo, marker)
 
 
 def judge_prompt(repo: Repo, session_id: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import re
 from functools import partial
@@ -226,6 +225,8 @@ def take_own(before: str, after: str, command: str) -> str:
     old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     if max(len(old), len(new)) > _MOST:
         return before
+    import difflib
+
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for kind, i, old_end, j, new_end in matcher.get_opcodes():
         removed, added = old[i:old_end], new[j:new_end]

@@ -454,9 +454,19 @@ def is_strange(edit: JournalLine) -> bool:
     return edit.get("how") == STRANGER or is_in_doubt(edit)
 
 
-def list_stream_lines(lines: Lines) -> list[JournalLine]:
-    """The lines that tell what is on streams: checkpoints, and commits with what they settled."""
-    return [line for line in lines if "stream" in line or "settled" in line]
+def map_stream_lines(lines: Lines) -> dict[str, list[JournalLine]]:
+    """session -> the lines that tell what is on its streams: its checkpoints, and the later commits
+    with what they settled."""
+    by_session: dict[str, list[JournalLine]] = {}
+    for line in lines:
+        owner = line.get("session") if "stream" in line else None
+        if owner is not None:
+            by_session.setdefault(owner, []).append(line)
+        if "settled" in line:
+            for session_id, own in by_session.items():
+                if session_id != owner:
+                    own.append(line)
+    return by_session
 
 
 def map_recorded_files(

@@ -184,14 +184,14 @@ class OpenEdits:
     """The open edits of a journal, grouped once for all sessions.
 
     by_path: path -> the open edits there, whoever made them.  later_names: path -> where its
-    content was moved or copied.  looks: (time, base) of each look, oldest first.  on_streams: the
-    lines that tell what is on streams.
+    content was moved or copied.  looks: (time, base) of each look, oldest first.
+    stream_lines: as credit.map_stream_lines().
     """
 
-    __slots__ = ("_paths_by_session", "by_path", "later_names", "looks", "on_streams")
+    __slots__ = ("_paths_by_session", "by_path", "later_names", "looks", "stream_lines")
 
     def __init__(self, lines: Lines) -> None:
-        self.on_streams = credit.list_stream_lines(lines)
+        self.stream_lines = credit.map_stream_lines(lines)
         self.by_path: EditsByPath = {}
         self.later_names: dict[str, dict[str, None]] = {}
         origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
@@ -437,7 +437,8 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
 
             touched = (others.peek_state(repo, session_id) or {}).get("files_touched", ())
             edits = {path: edits[path] for path in edits if path in touched}
-        files_by_stream = credit.map_recorded_files(known.open_edits.on_streams, session_id)
+        stream_lines = known.open_edits.stream_lines.get(session_id, [])
+        files_by_stream = credit.map_recorded_files(stream_lines, session_id)
         known.parts[session_id] = edits, files_by_stream
     return known.parts[session_id]
 
@@ -498,7 +499,8 @@ def list_withdrawn(
         return _read_open(repo, repo.worktree_id, session_id)[0]
 
     asked = (session_id, stream, since)
-    return credit.list_withdrawn(open_edits.on_streams, own_edits, *asked, list_present)
+    stream_lines = open_edits.stream_lines.get(session_id, [])
+    return credit.list_withdrawn(stream_lines, own_edits, *asked, list_present)
 
 
 def record_checkpoint(

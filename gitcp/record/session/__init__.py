@@ -85,6 +85,16 @@ def read_state(repo: Repo, session_id: str) -> State | None:
     return update_fields(state) if state is not None else None
 
 
+def find_revision(data: bytes) -> int | None:
+    """The revision in the bytes of a state, without a look at the rest; None if they have not
+    exactly one."""
+    _, key, rest = data.partition(b'"revision":')
+    digits = rest[:24].lstrip().partition(b",")[0].rstrip(b"\n }")
+    if not key or b'"revision":' in rest or not digits.isdigit():
+        return None
+    return int(digits)
+
+
 def update_fields(state: State) -> State:
     """Rename legacy fields and drop nulls; unknown keys stay (doc/formats.md "Session state")."""
     fields: dict[str, Any] = state  # type: ignore[assignment]  # legacy keys, too

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import git, memory
 from gitcp.errors import Error, Foreign
 from gitcp.git import decode_name, gitdir, refs
-from gitcp.git.files import Damaged, exclusive, parse_checked, read_words, write_words
+from gitcp.git.files import Damaged, exclusive, parse_checked, read_file, read_words, write_words
 from gitcp.git.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 from gitcp.record import journal, session
 from gitcp.text import ids, shapes
@@ -416,15 +416,32 @@ def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) 
     try:
         lookup = Lookup(repo.objects, tip["tree"])
         for session_id in list_sessions(repo.objects, tip).difference(saved):
-            from gitcp.record.session import others
-
-            state = others.peek_state(repo, ids.check_session_id(session_id))
-            copy = read_copy(repo.objects, tip, session_id, lookup)
-            if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
+            if _is_ahead(repo, tip, session_id, lookup):
                 return True
     except Error:
         return True  # an unreadable stream may be unsettled
     return False
+
+
+def _is_ahead(repo: Repo, tip: Tip, session_id: str, lookup: Lookup) -> bool:
+    """Whether a stream has a newer state of a session than its file, or the file is gone.  Of most,
+    and there may be hundreds, only the revisions are read."""
+    data = read_file(session.get_state_path(repo, session_id))
+    if data is None:
+        return True
+    entry = lookup(f"{METADATA}{session_id}/{NAME}")
+    if entry is None:
+        return False
+    kept = session.find_revision(data)
+    there = session.find_revision(repo.objects.need(entry[1], "blob"))
+    if kept is not None and there is not None:
+        return there > kept
+
+    from gitcp.record.session import others
+
+    state = others.peek_state(repo, session_id)
+    copy = read_copy(repo.objects, tip, session_id, lookup)
+    return state is None or bool(copy and copy.get("revision", 0) > state.get("revision", 0))
 
 
 def _list_near(repo: Repo, state: State, head: str) -> list[Tip]:

@@ -43,7 +43,8 @@ CASES: dict[str, tuple[list[dict[str, Any]], Has]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_journal_tells_what_a_stream_has(name: str) -> None:
     lines, want = CASES[name]
-    recorded = credit.map_recorded_files(lines, "s")
+    recorded = credit.map_recorded_files(credit.map_stream_lines(lines).get("s", []), "s")
+    assert recorded == credit.map_recorded_files(lines, "s")
     has = {stream: files if files is None else sorted(files) for stream, files in recorded.items()}
     assert has == want
 
@@ -73,8 +74,8 @@ WITHDRAWN: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
 
 def list_withdrawn(lines: list[dict[str, Any]], present: set[str]) -> set[str]:
     own_edits = [e for e in credit.list_open_edits(lines) if credit.get_author(e)[0] == "s"]
-    on_streams = credit.list_stream_lines(lines)
-    return credit.list_withdrawn(on_streams, own_edits, "s", "one", 1, lambda: present)
+    stream_lines = credit.map_stream_lines(lines).get("s", [])
+    return credit.list_withdrawn(stream_lines, own_edits, "s", "one", 1, lambda: present)
 
 
 @pytest.mark.parametrize("name", WITHDRAWN)
