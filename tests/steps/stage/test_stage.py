@@ -179,7 +179,7 @@ def test_a_dry_run_changes_nothing(world: World, a: Agent, b: Agent) -> None:
     index = (world.path / ".git" / "index").read_bytes()
     assert "would stage 1 file (+1 -1)" in done(world, "stage", "-n", "--session", a.sid)
     assert (world.path / ".git" / "index").read_bytes() == index
-    assert done(world, "undo", "--list") == ""
+    assert done(world, "undo", "--list").startswith("nothing to undo here: ")
 
 
 def test_the_same_lines_replaced_by_two_are_named_and_neither_is_staged(
@@ -334,7 +334,7 @@ def test_another_git_that_holds_the_index_is_not_disturbed(
     assert "another git holds the index" in ended.stderr
     assert lock.exists()
     assert staged(world) == BASE
-    assert done(world, "undo", "--list") == ""
+    assert done(world, "undo", "--list").startswith("nothing to undo here: ")
 
 
 def test_an_unborn_branch_has_parts_too(world: World, a: Agent) -> None:
