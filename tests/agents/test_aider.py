@@ -76,7 +76,7 @@ def test_what_aider_does_under_gitcp_run_is_linked_with_its_prompts_and_tokens(
     text = world.gitcp("show", "--full", "HEAD")
     assert "  > Add hello.py\n" in text and "  said: I will add it." in text
     assert "An earlier run" not in text
-    assert "prompt:\n    Add hello.py" in world.gitcp("why", "hello.py:1")
+    assert "\n> Add hello.py\n" in world.gitcp("why", "hello.py:1")
     sums = world.gitcp("stats", "HEAD~1..HEAD")
     assert "30 out" in sums
     assert "gitcp run aider" in world.gitcp("enable", "--agent=aider")

@@ -29,7 +29,7 @@ def test_what_a_real_client_writes_is_linked_with_what_it_was_asked_and_its_mode
     assert len(world.ids("HEAD")) == 1
     text = world.gitcp("show", "--full", "HEAD")
     assert "  > Write new.txt\n" in text and "    wrote   new.txt" in text
-    assert "prompt:\n    Write new.txt" in world.gitcp("why", "new.txt:1")
+    assert "\n> Write new.txt\n" in world.gitcp("why", "new.txt:1")
 
 
 # Amp sends session.start alone to a plugin that it is told to execute, in the folder of that, and
@@ -81,4 +81,4 @@ def test_amp_runs_the_plugin_and_what_it_tells_of_a_turn_is_linked(world: World)
     world.commit("new.txt")
     assert len(world.ids("HEAD")) == 1
     why = world.gitcp("why", "new.txt:1")
-    assert "Amp" in why and "prompt:\n    Write new.txt" in why
+    assert "Amp" in why and "\n> Write new.txt\n" in why

@@ -110,7 +110,7 @@ def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_and_
     for commit, path in (("HEAD~1", "one.txt"), ("HEAD", "two.txt")):
         assert "Entire-Checkpoint: " in client.git("log", "-1", "--format=%B", commit)
         why = client.gitcp("why", f"{path}:1")
-        assert "Made Up" in why and "made-up --again mu-1" in why
+        assert "written by Made Up" in why and "\n> Make two files\n" in why
     text = client.gitcp("show", "--full", "HEAD")
     assert "  > Make two files\n" in text and " one.txt" in text
     assert "14 tokens in, 2 out, 2 requests" in client.gitcp("stats", "HEAD~2..HEAD")
