@@ -84,7 +84,7 @@ def test_it_says_what_of_the_commit_is_lost_for_good(world: World) -> None:
     world.commit()
     world.write("third.txt", "other\n")
     damage(folder, before, {".pack": 0.0})
-    assert "a pack of git's objects cannot be opened" in world.gitcp("status")
+    assert "of git's objects cannot be opened: 'gitcp doctor --fix'" in world.gitcp("status")
     said = mend(world)
     assert "the commit HEAD lacks objects" in said
     assert "; lost: third.txt;" in said
