@@ -176,7 +176,7 @@ def test_the_number_of_git_processes_does_not_grow(
     monkeypatch.setenv("GITCP_TRACE", str(file))
     assert run(command).returncode == 0
     processes = [line for line in file.read_text().splitlines() if " ms)" in line]
-    assert 2 <= len(processes) <= 8, processes
+    assert len(processes) <= 8, processes
 
 
 @pytest.mark.parametrize("argv", [["nope"], ["-n", "0"], ["-n", "x"], ["--output=x"]])
