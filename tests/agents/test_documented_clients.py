@@ -219,7 +219,7 @@ def test_a_client_that_its_hooks_may_stop_is_set_up_only_where_it_is_named(world
     for folder in (".crush", ".augment"):
         (world.path / folder).mkdir()
     said = world.gitcp("enable")
-    assert "crush is left out" in said and "--agent=crush writes them" in said
+    assert "Crush is left out" in said and "--agent=crush writes them" in said
     assert (world.path / ".augment" / "settings.local.json").exists()
     assert not (world.path / "crush.json").exists()
 

@@ -75,9 +75,11 @@ def test_six_screens_have_one_sum(work: World) -> None:
     assert counted == {**SESSIONS, "person": 2}
     repo = Repo.find(str(work.path))
     with Objects(repo):
-        rows = list(browse.Commits(repo).list_rows())
-    assert rows[1].item["lines"] == lines
-    assert "+6 -0" in "".join(text for line in rows[1].lines for text, _ in line)
+        view = browse.Commits(repo)
+        rows = list(view.list_rows())
+        whole = view.complete_row(rows[1])
+    assert whole is not None and whole.item["lines"] == lines
+    assert "+6 -0" in "".join(text for line in whole.lines for text, _ in line)
 
 
 def test_a_recap_and_stats_of_the_same_range_have_one_sum(work: World) -> None:

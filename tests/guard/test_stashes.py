@@ -175,8 +175,16 @@ def test_status_lists_the_entries_with_session_prompt_and_files(
     world.write("f.txt", "by hand\n")
     world.git("stash", "-q", "-m", "mine")
     out = done(world, "status")
-    assert f"stash@{{0}} {world.git('rev-parse', 'stash@{0}')[:12]} by hand: f.txt" in out
-    assert f"stash@{{1}} {two[:12]} {shorten_id(b.sid)} 'work on g.txt': g.txt" in out
+    rows = [" ".join(line.split()) for line in out.partition("in the stash\n")[2].splitlines()]
+    newest = world.git("rev-parse", "stash@{0}")
+    assert rows[:2] == [
+        f"{newest[:8]} stash@{{0}} by hand f.txt",
+        f"work of {shorten_id(a.sid)}",
+    ]
+    assert rows[2:4] == [
+        f"{two[:8]} stash@{{1}} {shorten_id(b.sid)} > work on g.txt",
+        f"g.txt work of {shorten_id(b.sid)}",
+    ]
     about = json.loads(done(world, "status", "--json").splitlines()[0])
     assert [(s["oid"], s["session_id"]) for s in about["stashes"]][1:] == [
         (two, b.sid),

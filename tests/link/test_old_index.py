@@ -40,7 +40,7 @@ def two(world: World, tmp_path: Path) -> str:
 
 def test_the_files_that_it_would_set_back_are_named(world: World, tmp_path: Path) -> None:
     private = two(world, tmp_path)
-    told = world.git("rev-parse", "--short=7", "HEAD")
+    told = world.git("rev-parse", "--short=8", "HEAD")
     said = commit(world, GIT_INDEX_FILE=private)
     assert f"warning: 'f.txt' is staged as it was before {told} (commit f.txt)" in said
     assert "'git restore --staged <path>'" in said

@@ -45,7 +45,7 @@ def test_before_the_first_commit_each_line_has_its_author(world: World, index: s
     author = f"00000000 (Claude Code {shorten_id('session-b')} #1"
     assert shown == [author, author, "00000000 (Not Committed Yet"]
     why = world.gitcp("why", f"{path}:2")
-    assert "session session-b, prompt 1" in why and "not committed yet" in why
+    assert f"session {shorten_id('session-b')}, prompt 1\nnot committed, written" in why
     assert world.gitcp("blame", "-s", "-L3", path).endswith(f"3) {text('the person', 3)}")
     refused = warm.command("blame", ["nosuch"], world.path, os.environ)
     said = refused.returncode, refused.stderr

@@ -143,7 +143,7 @@ def test_an_agent_that_a_trailer_names_is_attested(world: World, author: str) ->
     assert counts["attested"] == [{"agent": "Claude Code", "commits": 1, "added": 1}]
     assert counts["added"] == {"agent": 0, "person": 0, "unknown": 0, "unrecorded": 1}
     table = world.gitcp("stats", "HEAD~1..")
-    assert "attested: Claude Code, 1 commit with 1 unrecorded line" in table
+    assert "of what is not recorded, Claude Code is named in 1 commit with 1 line" in table
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,8 @@ class Program:
         for word in words[int(count) :]:
             name, _, value = word.partition("=")
             os.environ[name] = value
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # that of the program before
         time.tzset()
         if self._reuse:
             self._date()
