@@ -6,8 +6,10 @@ Every line names who wrote it.
 
 from __future__ import annotations
 
+import json
 import os
 import random
+from typing import Any
 
 import pytest
 
@@ -156,6 +158,13 @@ class Case:
         for oid in self.world.git("rev-list", f"{head}..HEAD").split():
             added = self.list_added(f"{oid}^", oid) - {"person"}
             assert len(added) <= 1, self.explain(f"a commit has lines of {added}", ended)
+        if ended.returncode == 0:
+            left = [one for one in self.list_sessions() if one.get("files_touched")]
+            assert not left, self.explain("left with status 0", left, ended)
+
+    def list_sessions(self) -> list[dict[str, Any]]:
+        listed = run(self.world, "sessions", "--json").stdout
+        return [json.loads(line) for line in listed.splitlines()]
 
 
 @pytest.mark.parametrize("number", range(CASES))

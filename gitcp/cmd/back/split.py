@@ -11,7 +11,7 @@ from gitcp.errors import NO, OK
 from gitcp.git import refs
 from gitcp.git.objects import Objects, find_tree, need_commit, pack_care
 from gitcp.git.repo import Repo
-from gitcp.steps.commits import auto, split
+from gitcp.steps.commits import auto, open_work, split
 from gitcp.steps.commits.split import Bench
 from gitcp.steps.commits.stage import need_index, select
 from gitcp.terminal import cli
@@ -22,7 +22,7 @@ from gitcp.text.spans import abbreviate, count_noun
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence, Set
 
     from gitcp.steps.commits.split import Key, Made, Share, Splitter
     from gitcp.text.record_types import Record
@@ -166,7 +166,24 @@ class _Splitting:
         if splitter.commit:  # what is left is the last of the commits
             return OK
         stage.warn_left(splitter.overlaps, splitter.needs, by_split=True)
-        return NO if splitter.overlaps or splitter.needs else OK
+        if splitter.overlaps or splitter.needs:
+            return NO
+        if made and self._warn_uncommitted({share["session_id"] for share in shares}):
+            return NO
+        return OK
+
+    def _warn_uncommitted(self, session_ids: Set[str]) -> bool:
+        """Name the paths where something of these sessions, or of all without --session, is still
+        uncommitted, as where another session's commit moved a file that they had changed."""
+        here = open_work.read_open_work(self._repo, ()).places.get(self._repo.worktree_id, {})
+        left = False
+        for path, owners in sorted(here.items()):
+            asked = owners & session_ids if self._args.session else owners
+            if asked:
+                whose = " and ".join(f"session {shorten_id(owner)}" for owner in sorted(asked))
+                console.warn(f"'{path}' still has work of {whose} that is in no commit")
+                left = True
+        return left
 
     def _name(self, share: Share) -> str:
         if not share["session_id"]:
