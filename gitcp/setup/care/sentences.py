@@ -76,8 +76,8 @@ not-a-stream
     a branch has a name that gitcp gives its own
     {n} branches have names that gitcp gives its own
 leftover
-    a temporary file was left behind
-    {n} temporary files were left behind
+    a killed command left something behind
+    killed commands left {n} things behind
 bad-summary bad-metadata bad-path bad-number
     what is stored of a commit is damaged
     what is stored of {n} commits is damaged
