@@ -105,7 +105,9 @@ def build_reading_env() -> dict[str, str]:
     """The variables that keep a reading git from writing and fetching, where the person's other
     variables stay as they are because it runs the person's programs."""
     quiet = {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"]}
-    return quiet if is_fetch_allowed() else {**quiet, **_NO_LAZY_FETCH}
+    if is_fetch_allowed():
+        return quiet
+    return {**quiet, **_NO_LAZY_FETCH}
 
 
 def build_remote_env() -> dict[str, str | None]:
@@ -130,7 +132,9 @@ def is_fetch_allowed() -> bool:
 
 def build_fetch_env() -> dict[str, str]:
     """The variables that keep git from fetching, unless that is allowed."""
-    return {} if is_fetch_allowed() else {**_NO_LAZY_FETCH, **NOWHERE}
+    if is_fetch_allowed():
+        return {}
+    return {**_NO_LAZY_FETCH, **NOWHERE}
 
 
 class Git:
@@ -169,7 +173,10 @@ class Git:
         env: variables to set; None unsets one.  apart: in a process session of its own, without a
         terminal.  filters: it runs the person's filters, in the person's environment.
         """
-        inherited = build_person_env(self.env) if filters else self.env
+        if filters:
+            inherited = build_person_env(self.env)
+        else:
+            inherited = self.env
         where = ("-C", self._cwd) if self._cwd else ()
         child_env = dict(inherited)
         for name, value in (env or {}).items():
@@ -263,8 +270,12 @@ class Location:
     def __init__(
         self, top: str | None, git_dir: str, common: str, algo: str, git: Git, config: Config
     ) -> None:
-        self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
-        self.git, self.config = git, config
+        self.top = top
+        self.git_dir = git_dir
+        self.common = common
+        self.algo = algo
+        self.git = git
+        self.config = config
         self.uses_git_alone = is_alone(git.env)
 
     @property
@@ -290,11 +301,13 @@ class Location:
     def share_file(self, path: str) -> None:
         """Set the permissions of gitcp's file or directory as git sets those of its own
         (core.sharedRepository).  Raise OSError."""
-        if setting := self.config.get("core.sharedrepository"):
+        setting = self.config.get("core.sharedrepository")
+        if setting:
             from gitcp.git import private_files
 
             mode = os.stat(path).st_mode
-            if (shared := private_files.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
+            shared = private_files.compute_shared_mode(setting, mode)
+            if shared != stat.S_IMODE(mode):
                 os.chmod(path, shared)
 
     def make_folder(self, path: str) -> None:
@@ -318,7 +331,9 @@ class Location:
 # The deadline of this process, which a hook sets and every wait obeys.
 #
 # A command that a person starts has none.
-EACH, TOTAL = 60, 120  # seconds: one call of git, a whole hook (gitcp-config(5))
+# seconds: one call of git, a whole hook (gitcp-config(5))
+EACH = 60
+TOTAL = 120
 _limits: dict[str, float] = memory.get_table("limits")
 
 
@@ -361,7 +376,9 @@ def describe_overrun(limit: float | None = None) -> str:
 
 def _compute_end() -> float:
     end = _limits["end"]
-    return min(end, _limits.get("bound", end)) if _limits["is_bound"] else end
+    if _limits["is_bound"]:
+        return min(end, _limits.get("bound", end))
+    return end
 
 
 # A process of git or jj: start it, write its input, read its output, and end it when its time is
@@ -388,7 +405,9 @@ class Running:
         feed: bool,
         apart: bool = False,
     ) -> None:
-        self._argv, self._began, self._apart = argv, time.perf_counter(), apart
+        self._argv = argv
+        self._began = time.perf_counter()
+        self._apart = apart
         self._complaints: list[bytes] = []
         self.errors = b""
         self._poll: select.poll | None = None
@@ -448,14 +467,18 @@ class Running:
         parts: list[bytes] = []
         try:
             self._write_stdin(stdin)
-            while data := self.read_next():
+            while True:
+                data = self.read_next()
+                if not data:
+                    break
                 if sep in data:
                     *records, end = (b"".join(parts) + data).split(sep)
                     yield from records
                     parts = [end]
                 else:
                     parts.append(data)
-            if end := b"".join(parts):
+            end = b"".join(parts)
+            if end:
                 yield end
         except GeneratorExit:
             os.close(self._out)
@@ -484,7 +507,8 @@ class Running:
             ready = [fd for fd, _ in self._poll.poll(None if limit is None else limit * 1000)]
             if self._out in ready or not ready:
                 return bool(ready)
-            if not (data := os.read(self._err, 1 << 16)):
+            data = os.read(self._err, 1 << 16)
+            if not data:
                 self._poll.unregister(self._err)
             elif sum(map(len, self._complaints)) < _MOST_ERRORS:
                 self._complaints.append(data)
@@ -507,7 +531,8 @@ class Running:
                 while time.monotonic() < until:
                     if not reaped:
                         reaped = os.waitpid(self.pid, os.WNOHANG)[0]
-                        until = min(until, time.monotonic() + _GRACE) if reaped else until
+                        if reaped:
+                            until = min(until, time.monotonic() + _GRACE)
                     if reaped and not self._apart:
                         return
                     if reaped:
@@ -522,17 +547,22 @@ class Running:
         parts: dict[int, list[bytes]] = {self._out: [], self._err: self._complaints}
         import select
 
-        waiting, unwritten = dict.fromkeys(parts, select.POLLIN), memoryview(stdin)
+        waiting = dict.fromkeys(parts, select.POLLIN)
+        unwritten = memoryview(stdin)
         if unwritten:
             os.set_blocking(self._in, False)
             waiting[self._in] = select.POLLOUT
         elif self._in >= 0:
             os.close(self._in)
-        poll, until = select.poll(), time.monotonic() + (limit or 0)
+        poll = select.poll()
+        until = time.monotonic() + (limit or 0)
         for fd, event in waiting.items():
             poll.register(fd, event)
         while parts.keys() & waiting.keys():
-            wait = None if limit is None else max(0.0, until - time.monotonic()) * 1000
+            if limit is None:
+                wait = None
+            else:
+                wait = max(0.0, until - time.monotonic()) * 1000
             ready = poll.poll(wait)
             if not ready:
                 self._end_overdue(waiting, limit)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 KEY = CHECKPOINT_KEY
 GREP = f"--grep=^{KEY}:"  # of messages that name a checkpoint
-_KEY_LOWER, _LAST = KEY.lower().encode(), f"\n\n{KEY}: ".encode()
+_KEY_LOWER = KEY.lower().encode()
+_LAST = f"\n\n{KEY}: ".encode()
 
 
 def read_trailers(message: bytes, key: str = KEY, *, comment: bytes = b"#") -> list[str]:
@@ -87,7 +88,9 @@ def find_id(line: bytes) -> str:
     """Return the id in a line 'Entire-Checkpoint: <id>', which may be indented or commented out."""
     key, _, value = line.lstrip(b"# \t;@!$%^&|:").partition(b":")
     text = value.strip(SPACE).decode("ascii", "replace")
-    return text if key.rstrip().lower() == KEY.lower().encode() and is_checkpoint_id(text) else ""
+    if key.rstrip().lower() == KEY.lower().encode() and is_checkpoint_id(text):
+        return text
+    return ""
 
 
 _GENERATED = (b"Signed-off-by: ", b"(cherry picked from commit ")
@@ -146,15 +149,19 @@ def unfold(value: bytes) -> bytes:
 def _find_end(lines: list[bytes], first: int, comment: bytes) -> int:
     """Return the end of the text, before trailing comments, empty lines and an old list of
     conflicts."""
-    end, since, conflicts = find_cut(lines, comment), -1, False
+    end = find_cut(lines, comment)
+    since = -1
+    conflicts = False
     for i in range(first + 1, end):
         line = lines[i]
         if is_comment(line, comment) or line == b"\n":
             since = i if since < 0 else since
         elif line == b"Conflicts:\n":
-            since, conflicts = i if since < 0 else since, True
+            since = i if since < 0 else since
+            conflicts = True
         elif not (conflicts and line.startswith(b"\t")):
-            since, conflicts = -1, False
+            since = -1
+            conflicts = False
     return end if since < 0 else since
 
 
@@ -165,14 +172,18 @@ def _find_start(lines: list[bytes], title: int, end: int, comment: bytes) -> int
     texts = (i for i in numbers if not is_blank(lines[i]) and not is_comment(lines[i], comment))
     last = next(texts, title)
     start = next((i + 1 for i in numbers if i < last and is_blank(lines[i])), end)
-    generated, in_trailer, trailers, other_lines = False, False, 0, 0
+    generated = False
+    in_trailer = False
+    trailers = 0
+    other_lines = 0
     for line in lines[start : last + 1]:
         if is_comment(line, comment):
             in_trailer = False
             continue
         if line[:1] not in SPACE:
             by_git = line.startswith(_GENERATED)
-            generated, in_trailer = generated or by_git, by_git or find_separator(line) >= 1
+            generated = generated or by_git
+            in_trailer = by_git or find_separator(line) >= 1
             trailers += in_trailer
         other_lines += not in_trailer
     enough = trailers * 3 >= other_lines if generated else trailers and not other_lines
@@ -185,7 +196,9 @@ CUT = b" ------------------------ >8 ------------------------\n"
 
 def split_lines(message: bytes) -> list[bytes]:
     """Return the lines of a message, each with a newline."""
-    return [line + b"\n" for line in message.removesuffix(b"\n").split(b"\n")] if message else []
+    if message:
+        return [line + b"\n" for line in message.removesuffix(b"\n").split(b"\n")]
+    return []
 
 
 def is_blank(line: bytes) -> bool:
@@ -201,7 +214,9 @@ def is_comment(line: bytes, comment: bytes) -> bool:
 def find_cut(lines: list[bytes], comment: bytes) -> int:
     """Return the index of the scissors line, which ends a message for git; else the end."""
     mark = comment + CUT
-    return lines.index(mark) if comment and mark in lines else len(lines)
+    if comment and mark in lines:
+        return lines.index(mark)
+    return len(lines)
 
 
 _SIGNED = b"Signed-off-by: "
@@ -222,12 +237,16 @@ def add_trailers(
     before the block, so that a text typed there is not part of it.  comments: lines for the person,
     added only to git's own comments.
     """
-    lines, ids = split_lines(message), list(ids)
+    lines = split_lines(message)
+    ids = list(ids)
     added = [*_format_lines(ids), *(f"{line}\n".encode() for line in dict.fromkeys(more))]
     if not added:
         return message
     begin = is_unwritten(message, comment=comment)
-    lines = _begin_text(lines, added, comment) if begin else _extend_block(lines, added, comment)
+    if begin:
+        lines = _begin_text(lines, added, comment)
+    else:
+        lines = _extend_block(lines, added, comment)
     return b"".join(add_comments(lines, comment, comments))
 
 
@@ -241,7 +260,9 @@ def remove_trailers(message: bytes, *, comment: bytes = b"#") -> bytes:
     lines = split_lines(message)
     start, end = find_block(lines, comment, find_text_start(lines, comment))
     removed = {i for i in range(start, end) if _is_own(lines[i])}
-    return b"".join(_drop_lines(lines, removed)) if removed else message
+    if removed:
+        return b"".join(_drop_lines(lines, removed))
+    return message
 
 
 def collect_trailers(message: bytes, *, comment: bytes = b"#") -> tuple[list[str], bytes]:
@@ -346,7 +367,10 @@ def _extend_block(lines: list[bytes], added: list[bytes], comment: bytes) -> lis
     present = {(token.lower(), value) for token, value in pairs}
     parts = ((line, *line.strip().partition(b": ")) for line in added)
     new = [line for line, token, _, value in parts if (token.lower(), value) not in present]
-    gap = [] if start and is_blank(lines[start - 1]) else [b"\n"]
+    if start and is_blank(lines[start - 1]):
+        gap = []
+    else:
+        gap = [b"\n"]
     block = [(b"%s: %s\n" % item if item[0] else item[1] + b"\n") for item in pairs]
     return [*lines[:start], *gap, *block, *new, *lines[end:]]
 
@@ -374,7 +398,9 @@ def find_own_block(lines: list[bytes], comment: bytes) -> int | None:
     start = end
     while start and is_comment(lines[start - 1], comment):
         start -= 1
-    return start if 0 < start < end and is_blank(lines[start - 1]) else None
+    if 0 < start < end and is_blank(lines[start - 1]):
+        return start
+    return None
 
 
 def find_text_start(lines: list[bytes], comment: bytes) -> int:
@@ -391,13 +417,16 @@ def add_comments(lines: list[bytes], comment: bytes, comments: Sequence[str]) ->
 
     Without either, nothing is inserted: git could take the comments for text.
     """
-    own, words = find_own_block(lines, comment), [f" {c}".rstrip().encode() for c in comments]
+    own = find_own_block(lines, comment)
+    words = [f" {c}".rstrip().encode() for c in comments]
     added = [comment + s + b"\n" for s in words]
     if not added:
         return lines
     below = find_cut(lines, comment) + 1
     if below > len(lines):  # above the scissors, comments may be text
-        return lines if own is None else [*lines[:own], *added, comment + b"\n", *lines[own:]]
+        if own is None:
+            return lines
+        return [*lines[:own], *added, comment + b"\n", *lines[own:]]
     for _ in range(2):  # git's two lines about the scissors
         below += below < len(lines) and is_comment(lines[below], comment)
     return [*lines[:below], comment + b"\n", *added, *lines[below:]]

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
         without: NotRequired[str]
 
 
-YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
+YES = ("true", "yes", "on", "1")
+_NO = ("false", "no", "off", "0", "")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MOST = 1 << 50
 KEYS: dict[str, Key] = {
@@ -311,7 +312,9 @@ def read_value(key: str, texts: list[str]) -> Any:
     spec = KEYS[key]
     if texts and not find_complaint(spec, texts[-1]):
         return _read(spec, texts[-1])
-    return _read(spec, spec["default"]) if spec["default"] else None
+    if spec["default"]:
+        return _read(spec, spec["default"])
+    return None
 
 
 def _read(spec: Key, text: str) -> Any:
@@ -320,7 +323,9 @@ def _read(spec: Key, text: str) -> Any:
         return _parse_number(word)
     if spec["kind"] == "flag" and word not in spec.get("values", ()):
         return word in YES
-    return word if spec["kind"] in ("word", "flag") else text
+    if spec["kind"] in ("word", "flag"):
+        return word
+    return text
 
 
 def _parse_number(word: str) -> int | None:
@@ -332,20 +337,30 @@ def _parse_number(word: str) -> int | None:
 
 def find_complaint(spec: Key, text: str) -> str:
     """What a value of the key must be, for a text that is not valid; '' for a valid one."""
-    kind, word, values = spec["kind"], text.lower(), spec.get("values", ())
+    kind = spec["kind"]
+    word = text.lower()
+    values = spec.get("values", ())
     if kind == "word":
-        return "" if word in values else f"must be {_format_choices(values)}"
+        if word in values:
+            return ""
+        return f"must be {_format_choices(values)}"
     if kind == "flag":
         fits = word in (*YES, *_NO, *values)
-        return "" if fits else f"must be {_format_choices(('true', 'false', *values))}"
+        if fits:
+            return ""
+        return f"must be {_format_choices(('true', 'false', *values))}"
     if kind in ("size", "number"):
         return _check_range(spec, _parse_number(word))
     if kind == "trailer":
         fits = text.replace("-", "").isalnum() and text.isascii() and text[0] != "-"
-        return "" if fits else "must be the name of a trailer, letters, digits and dashes"
+        if fits:
+            return ""
+        return "must be the name of a trailer, letters, digits and dashes"
     if kind == "persons":
         fits = all(name in PERSONS or name.startswith("name:") for name in split_list(text))
-        return "" if fits else f"must be of {', '.join(PERSONS)} and name:<file>"
+        if fits:
+            return ""
+        return f"must be of {', '.join(PERSONS)} and name:<file>"
     return _check_pattern(text) if kind == "pattern" else ""
 
 
@@ -355,13 +370,18 @@ def split_list(text: str) -> list[str]:
 
 
 def _check_range(spec: Key, number: int | None) -> str:
-    what = "a size such as 10m" if spec["kind"] == "size" else "a number"
-    least, most = spec.get("least", 0), spec.get("most", _MOST)
+    what = "a number"
+    if spec["kind"] == "size":
+        what = "a size such as 10m"
+    least = spec.get("least", 0)
+    most = spec.get("most", _MOST)
     if number is None:
         return f"must be {what}"
     if number < least:
         return f"must be at least {least}"
-    return f"must be at most {most}" if number > most else ""
+    if number > most:
+        return f"must be at most {most}"
+    return ""
 
 
 def _check_pattern(text: str) -> str:
@@ -378,4 +398,5 @@ def _format_choices(words: tuple[str, ...]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-MANUAL, AUTO = "manual-commit", "auto-commit"
+MANUAL = "manual-commit"
+AUTO = "auto-commit"

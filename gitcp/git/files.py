@@ -129,7 +129,9 @@ def replace_file(
     tmp = tmp or f"{path}.gitcp-{os.getpid()}"
     try:
         if mode is None:
-            mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
+            mode = None
+            if os.path.exists(path):
+                mode = os.stat(path).st_mode & 0o7777
         fd = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
         try:
             if mode is not None:
@@ -151,7 +153,8 @@ def write_at(fd: int, data: bytes, offset: int = 0) -> int:
     left = memoryview(data)
     while left:
         done = os.pwrite(fd, left, offset)
-        left, offset = left[done:], offset + done
+        left = left[done:]
+        offset = offset + done
     return offset
 
 
@@ -239,7 +242,8 @@ class Damaged(Error):
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"'{path}' cannot be read ({why})")
-        self.path, self.why = path, why
+        self.path = path
+        self.why = why
 
 
 def open_file(path: str, flags: int = os.O_RDONLY) -> int:
@@ -334,7 +338,9 @@ def load_json(path: str, shape: Shape) -> Any:
     it cannot be read for another reason.
     """
     data = read_file(path)
-    return None if data is None else parse_checked(path, data, shape)
+    if data is None:
+        return None
+    return parse_checked(path, data, shape)
 
 
 def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
@@ -345,7 +351,8 @@ def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
         value = loads(data)
     except (ValueError, RecursionError) as e:
         raise Damaged(path, str(e)) from None
-    if why := find_fault(value, shape):
+    why = find_fault(value, shape)
+    if why:
         raise Damaged(path, why)
     return value
 
@@ -378,7 +385,9 @@ def seal_value(version: int, value: Any) -> bytes:
 def load_sealed(path: str, version: int) -> Any:
     """The value that seal_value() wrote with this version; None for any other file."""
     mark, _, data = read_cache(path).partition(b"\n")
-    return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
+    if mark == b"gitcp %d %x" % (version, crc32(data)):
+        return marshal.loads(data)
+    return None
 
 
 def read_or_set_aside(repo: Location, read: Callable[[], Any]) -> Any:
@@ -506,8 +515,11 @@ class exclusive:
     __slots__ = ("_fd", "_name", "_path", "_rank", "_repo", "_timeout", "_waited")
 
     def __init__(self, repo: Location, name: str, timeout: float = 10.0) -> None:
-        self._name, self._timeout, self._rank = name, timeout, rank_lock(name)
-        self._path, self._repo = locate_lock(repo, name.replace("/", "%")), repo
+        self._name = name
+        self._timeout = timeout
+        self._rank = rank_lock(name)
+        self._path = locate_lock(repo, name.replace("/", "%"))
+        self._repo = repo
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 
@@ -535,7 +547,8 @@ class exclusive:
         if self._fd is None:
             self._waited.release()
         else:
-            fd, self._fd = self._fd, None
+            fd = self._fd
+            self._fd = None
             os.close(fd)  # releases the flock
 
     def _make_file(self) -> None:
@@ -551,9 +564,14 @@ class exclusive:
         import filelock
 
         git.append_trace("lock", f"waiting for '{self._name}'")
-        path, timeout, limit = self._path, self._timeout, git.count_seconds_left()
+        path = self._path
+        timeout = self._timeout
+        limit = git.count_seconds_left()
         if limit is not None:  # a hook waits in vain once only for the same lock
-            timeout = 0.0 if path in _GIVEN_UP else min(timeout, limit)
+            if path in _GIVEN_UP:
+                timeout = 0.0
+            else:
+                timeout = min(timeout, limit)
         self._waited = filelock.FileLock(path, timeout, poll_interval=0.01, fallback_to_soft=False)
         try:
             self._waited.acquire()
@@ -584,7 +602,8 @@ def _try_lock(path: str) -> int | None:
     fd = open_file(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        held, named = os.fstat(fd), os.stat(path)
+        held = os.fstat(fd)
+        named = os.stat(path)
         if (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino):
             return fd
     except (BlockingIOError, FileNotFoundError):

@@ -80,8 +80,12 @@ def _has_folder(folder: str) -> bool:
 def find_registered(root: str) -> Workspace | None:
     """The registered workspace at a directory, if its `.jj` may be followed; else None."""
     root = os.path.realpath(root)
-    kept = _read_registered(_locate_entry(root, _ENTRY)) if _has_folder(root) else None
-    return kept if kept and kept["root"] == root and not is_tracked(root, ".jj") else None
+    kept = None
+    if _has_folder(root):
+        kept = _read_registered(_locate_entry(root, _ENTRY))
+    if kept and kept["root"] == root and not is_tracked(root, ".jj"):
+        return kept
+    return None
 
 
 def list_registered() -> Iterator[Workspace]:
@@ -89,8 +93,10 @@ def list_registered() -> Iterator[Workspace]:
     top = files.locate_state("jj")
     for name in files.list_names(top):
         kept = _read_registered(os.path.join(top, name, _ENTRY))
-        if kept and (workspace := find_registered(kept["root"])):
-            yield workspace
+        if kept:
+            workspace = find_registered(kept["root"])
+            if workspace:
+                yield workspace
 
 
 def add_workspace(workspace: Workspace) -> None:
@@ -132,13 +138,15 @@ def _read_registered(path: str) -> Workspace | None:
 def find_root(start: str, stop: str | None = None) -> str | None:
     """The nearest directory where a jj workspace begins, from start upwards and below stop; None
     for none.  Above a `.jj` that git tracks it is searched no further than that git's worktree."""
-    folder, end = os.path.realpath(start), stop and os.path.realpath(stop)
+    folder = os.path.realpath(start)
+    end = stop and os.path.realpath(stop)
     skipped = False
     while folder != end and not (skipped and os.path.lexists(os.path.join(folder, ".git"))):
         if begins_workspace(folder):
             return folder
         skipped = skipped or os.path.lexists(os.path.join(folder, ".jj"))
-        folder, below = os.path.dirname(folder), folder
+        below = folder
+        folder = os.path.dirname(folder)
         if folder == below:
             break
     return None
@@ -146,7 +154,9 @@ def find_root(start: str, stop: str | None = None) -> str | None:
 
 def choose_git(repo: Location) -> Git:
     """The person's git in the current directory; where git sees no worktree, git of the view."""
-    return Git() if repo.has_git else repo.git.copy_with(os.getcwd(), {})
+    if repo.has_git:
+        return Git()
+    return repo.git.copy_with(os.getcwd(), {})
 
 
 def find_program(recorded: str = "") -> str:
@@ -179,7 +189,9 @@ def read_here(root: str) -> Change:
     Raise NoJj even where the answer is stored: the next operation needs jj."""
     find_program_of(root)
     operation = _find_operation(root)
-    answer = _recall_answer(root, operation) if operation else b""
+    answer = b""
+    if operation:
+        answer = _recall_answer(root, operation)
     if not answer:
         answer = _ask(root, "log", "--no-graph", "-r", "@", "-T", _CHANGE)
         if operation and operation == _find_operation(root):
@@ -210,7 +222,9 @@ def _recall_answer(root: str, operation: bytes) -> bytes:
     except Error:
         return b""
     stored, _, answer = content.partition(b"\0")
-    return answer if stored == operation and answer.count(b"\0") >= len(_FIELDS) - 1 else b""
+    if stored == operation and answer.count(b"\0") >= len(_FIELDS) - 1:
+        return answer
+    return b""
 
 
 def _store_answer(root: str, operation: bytes, answer: bytes) -> None:
@@ -237,7 +251,9 @@ def find_change(root: str, name: str) -> Change | None:
         return None  # no id of jj's, and no safe part of a revset
     argv = ("log", "--no-graph", "-r", f"change_id({name})", "-T", _CHANGE)
     out = _ask(root, *argv, may_fail=True)
-    return _parse_change(out) if out.count(b"\0") == len(_FIELDS) - 1 else None
+    if out.count(b"\0") == len(_FIELDS) - 1:
+        return _parse_change(out)
+    return None
 
 
 def list_operations(root: str) -> list[str]:
@@ -258,7 +274,8 @@ def list_predecessors(root: str, commits: Iterable[str]) -> dict[str, list[str]]
         return [line.split() for line in _ask(root, *argv, may_fail=True).decode().splitlines()]
 
     names = list(commits)
-    if rows := ask_evolution(" | ".join(names), _MADE_OF):
+    rows = ask_evolution(" | ".join(names), _MADE_OF)
+    if rows:
         return {commit: sources for commit, *sources in rows}
     evolutions = [
         next(filter(None, (ask_evolution(name, form) for form in _COMMIT_IDS)), [])
@@ -272,7 +289,9 @@ def list_made_since(root: str, old: str) -> list[str]:
 
     Commits that a fetch brought have another author.
     """
-    revset = f"({old}..@-) & mine()" if old.strip("0") else "(::@-) & mine()"
+    revset = "(::@-) & mine()"
+    if old.strip("0"):
+        revset = f"({old}..@-) & mine()"
     argv = ("log", "--no-graph", "--reversed", "--limit=100", "-r", revset)
     return _ask(root, *argv, "-T", 'commit_id ++ "\n"', may_fail=True).decode().split()
 
@@ -331,7 +350,10 @@ def _describe_workspace(root: str, change: Change) -> Workspace:
 
 
 def _make_workspace(root: str, jj: str, store: str, name: str) -> Workspace:
-    worktree_id = "" if name in ("", "default") else f"jj-{name}"
+    if name in ("", "default"):
+        worktree_id = ""
+    else:
+        worktree_id = f"jj-{name}"
     return {"root": os.path.realpath(root), "jj": jj, "store": store, "name": worktree_id}
 
 
@@ -374,10 +396,14 @@ def _create_view(own: str, workspace: Workspace, change: Change) -> None:
 
 def _move_head(root: str, own: str, change: Change) -> None:
     """Move HEAD to `@-`; its reflog names the commits made here, as jj does where git sees it."""
-    before, head = _read_line(own, "HEAD") + "\n", _format_head(change)
+    before = _read_line(own, "HEAD") + "\n"
+    head = _format_head(change)
     if before == head:
         return
-    old = before.strip() if before != _UNBORN else "0" * len(change["commit"])
+    if before != _UNBORN:
+        old = before.strip()
+    else:
+        old = "0" * len(change["commit"])
     logs = os.path.join(own, "logs")
     os.makedirs(logs, exist_ok=True)
     with open(os.path.join(logs, "HEAD"), "a", encoding="utf-8") as f:

@@ -10,7 +10,9 @@ import stat
 
 # Where a file is: what all worktrees share, the states of sessions, what each worktree has, and
 # what is kept of this person on this machine.
-COMMON, STATES, WORKTREE = "<common>/gitcp", "<common>/entire-sessions", "<git-dir>/gitcp"
+COMMON = "<common>/gitcp"
+STATES = "<common>/entire-sessions"
+WORKTREE = "<git-dir>/gitcp"
 PERSON = "~/.local/state/gitcp"
 
 
@@ -53,8 +55,11 @@ class Kind:
     __slots__ = ("files", "loss", "reader", "title", "writer")
 
     def __init__(self, title: str, writer: str, reader: str, loss: str, *files: File) -> None:
-        self.title, self.writer, self.reader = title, writer, reader
-        self.loss, self.files = loss, files
+        self.title = title
+        self.writer = writer
+        self.reader = reader
+        self.loss = loss
+        self.files = files
 
 
 KINDS = (
@@ -485,7 +490,8 @@ def _fits(file: File, parts: list[str]) -> bool:
 
 
 # The permissions that core.sharedRepository asks for, as git computes them.
-_GROUP, _EVERYBODY = 0o660, 0o664
+_GROUP = 0o660
+_EVERYBODY = 0o664
 _WORDS = {
     **dict.fromkeys(("group", "true", "yes", "on", "1"), _GROUP),
     **dict.fromkeys(("all", "world", "everybody", "2"), _EVERYBODY),
@@ -494,11 +500,14 @@ _WORDS = {
 
 def compute_shared_mode(setting: str, mode: int) -> int:
     """The permissions under a value of core.sharedRepository; mode: st_mode, with its type."""
-    word, old = setting.lower(), stat.S_IMODE(mode)
+    word = setting.lower()
+    old = stat.S_IMODE(mode)
     if word in _WORDS:
-        bits, base = _WORDS[word], old
+        bits = _WORDS[word]
+        base = old
     elif word[:1] == "0" and word.isdecimal() and not word.strip("01234567"):
-        bits, base = int(word, 8) & 0o666, old & ~0o777
+        bits = int(word, 8) & 0o666
+        base = old & ~0o777
     else:
         return old
     if not bits:
@@ -508,4 +517,6 @@ def compute_shared_mode(setting: str, mode: int) -> int:
     if old & stat.S_IXUSR:
         bits |= (bits & 0o444) >> 2
     new = base | bits
-    return new | stat.S_ISGID if stat.S_ISDIR(mode) and new & 0o060 else new
+    if stat.S_ISDIR(mode) and new & 0o060:
+        return new | stat.S_ISGID
+    return new

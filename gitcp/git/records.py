@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Record
 
 _TOGETHER = 0.01  # seconds in which records are written together
-_LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # the integers that orjson writes
+# the integers that orjson writes
+_LEAST = -(1 << 63)
+_MOST = (1 << 64) - 1
 _FLOAT_BITS = 1023  # bits of an integer that a float can hold
 # Bytes of JSON, read and written, from which orjson, which takes 22 ms to start, is faster.
-_MUCH, _MUCH_OUT = 16 << 20, 1 << 19
+_MUCH = 16 << 20
+_MUCH_OUT = 1 << 19
 _COUNTS: dict[str, int] = memory.get_table("counts")  # bytes parsed and written without orjson
 _NUMBERS = (b"e-0", b"e+", b"NaN", b"Infinity")  # what floats have that orjson writes otherwise
 _LONG = b"0" * 19  # the integers that orjson refuses have as many digits, or more
@@ -34,7 +37,9 @@ _JOINERS = "\u200c\u200d"  # they join emoji and letters, and control no termina
 
 def decode_lines(out: bytes) -> list[str]:
     """The lines that git printed; str.splitlines() would also split at other characters."""
-    return git.decode_name(out.removesuffix(b"\n")).split("\n") if out else []
+    if out:
+        return git.decode_name(out.removesuffix(b"\n")).split("\n")
+    return []
 
 
 def encode_lines(words: Iterable[str], end: str = "\n") -> bytes:
@@ -69,7 +74,8 @@ def write_records(stream: BinaryIO, records: Iterable[Record]) -> None:
 
     Control characters are written as escapes of JSON, to a pipe, too: a terminal may be at its end.
     """
-    at_terminal, flushed = stream.isatty(), 0.0
+    at_terminal = stream.isatty()
+    flushed = 0.0
     try:
         for record in records:
             stream.write(_escape_line(dump_record(record)) + b"\n")
@@ -131,9 +137,11 @@ def dump_record(record: Record) -> bytes:
     """One record as a line of JSON, without the newline, as orjson writes it."""
     written = _COUNTS.get("written", 0)
     few = "orjson" not in sys.modules and written < _MUCH_OUT
-    if few and (line := _dump_small(record)):
-        _COUNTS["written"] = written + len(line)
-        return line
+    if few:
+        line = _dump_small(record)
+        if line:
+            _COUNTS["written"] = written + len(line)
+            return line
     from gitcp.packages import find_package
 
     find_package("orjson")
@@ -153,7 +161,9 @@ def _dump_small(record: Record) -> bytes:
     except (TypeError, ValueError):
         return b""
     digits = line.translate(_AS_ZEROS)
-    return b"" if any(mark in line for mark in _NUMBERS) or _LONG in digits else line
+    if any(mark in line for mark in _NUMBERS) or _LONG in digits:
+        return b""
+    return line
 
 
 def _escape_line(line: bytes) -> bytes:
@@ -174,7 +184,9 @@ def _escape_char(char: str) -> str:
 
 def _pack(value: Any) -> Any:
     if isinstance(value, str):
-        return value if _is_utf8(value) else _pack_name("".join(map(json.replace_half, value)))
+        if _is_utf8(value):
+            return value
+        return _pack_name("".join(map(json.replace_half, value)))
     if isinstance(value, dict):
         pairs = [(_pack(k), _pack(v)) for k, v in value.items()]
         # A key of JSON cannot be an object: such a mapping becomes the list of its pairs.
@@ -182,7 +194,9 @@ def _pack(value: Any) -> Any:
         return dict(pairs) if has_names else {"$pairs": pairs}
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         return float(value) if value.bit_length() <= _FLOAT_BITS else None  # as orjson reads it
-    return [_pack(v) for v in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_pack(v) for v in value]
+    return value
 
 
 def _pack_name(name: str) -> Any:
@@ -216,4 +230,6 @@ def _unpack(value: Any) -> Any:
             except (TypeError, ValueError):
                 raise InputError("'$pairs' is not a list of pairs") from None
         return {k: _unpack(v) for k, v in value.items()}
-    return [_unpack(v) for v in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_unpack(v) for v in value]
+    return value

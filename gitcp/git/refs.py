@@ -49,7 +49,8 @@ class _Transactions:
         fill_pipe(self._run.get_pipes()[0], encode_name(commands))
         answer = b""
         while not answer.endswith(b"commit: ok\n"):
-            if not (data := self._run.read_next()):
+            data = self._run.read_next()
+            if not data:
                 status = self.end_git()
                 errors = self._run.errors.replace(b"fatal: commit: ", b"fatal: ")
                 raise GitError(("git", *self._args), status, errors)
@@ -192,7 +193,8 @@ def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
 
     def may_match(pattern: str) -> bool:
         plain = min((pattern.partition(sign)[0] for sign in "*?["), key=len)
-        folder, tail = plain.rpartition("/")[0] + "/", pattern.rpartition("**")[2]
+        folder = plain.rpartition("/")[0] + "/"
+        tail = pattern.rpartition("**")[2]
         return gitdir.may_be_below(repo, folder) and (
             tail == pattern or gitdir.may_end(repo, folder, tail)
         )
@@ -203,10 +205,14 @@ def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
 def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
     """ref -> oid of every ref below the patterns.  git is asked only if the patterns are not
     directories, or the files there are many or do not have the oids."""
-    if patterns and (stored := gitdir.list_stored(repo, patterns)) is not None:
-        return stored
-    if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
-        return {}
+    if patterns:
+        stored = gitdir.list_stored(repo, patterns)
+        if stored is not None:
+            return stored
+    if patterns:
+        patterns = tuple(drop_empty_patterns(repo, patterns))
+        if not patterns:
+            return {}
     form = "--format=%(refname)%00%(objectname)"
     lines = repo.git.read_records("for-each-ref", form, *patterns, sep=b"\n")
     pairs = (line.split(b"\0") for line in lines)
@@ -221,7 +227,9 @@ def _take_stale_locks(repo: Repo, message: str, updates: Sequence[Update]) -> bo
     packed-refs.lock, which any git may hold (doc/git.md "Locks and refs").
     """
     path, sign, _ = message.partition("Unable to create '")[2].partition("': File exists")
-    inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
+    inside = ""
+    if sign and path.endswith(".lock"):
+        inside = os.path.relpath(path, repo.common)
     if not (inside.startswith(_OURS) and _take_stale_lock(repo, path)):
         return False
     for ref, _, _ in updates:
@@ -264,7 +272,10 @@ def _read_clock(path: str) -> float:
 _STASHES = 20  # newest entries
 # What moved HEAD: a commit was made in this worktree, others or copies were brought to it, or
 # HEAD left for another commit.
-MADE, BROUGHT, LEFT, UNKNOWN = "made", "brought", "left", "unknown"
+MADE = "made"
+BROUGHT = "brought"
+LEFT = "left"
+UNKNOWN = "unknown"
 _REASONS = {
     MADE: (b"commit", b"merge", b"revert"),
     BROUGHT: (b"pull", b"rebase", b"cherry-pick", b"am:", b"clone:", b"fetch", b"initial pull",
@@ -283,7 +294,8 @@ class HeadMark:
     __slots__ = ("oid", "size")
 
     def __init__(self, oid: str, size: int = 0) -> None:
-        self.oid, self.size = oid, size
+        self.oid = oid
+        self.size = size
 
 
 def mark_head(repo: Repo, head: str) -> HeadMark:
@@ -298,7 +310,8 @@ def read_mark(state: State) -> HeadMark:
 
 def write_mark(state: State, mark: HeadMark) -> None:
     """Replace the mark in a session's state."""
-    state["base_commit"], state["head_log"] = mark.oid, mark.size
+    state["base_commit"] = mark.oid
+    state["head_log"] = mark.size
 
 
 def list_moves_since(repo: Repo, mark: HeadMark, now: HeadMark | None = None) -> list[gitdir.Move]:
@@ -309,7 +322,9 @@ def list_moves_since(repo: Repo, mark: HeadMark, now: HeadMark | None = None) ->
         grown = now.size - mark.size
         if 0 < grown <= gitdir.LOG_TAIL:
             moves = [*gitdir.read_log(repo, "HEAD", grown)][::-1]
-        return moves if not grown or _begin_at(moves, mark.oid) else list_head_moves(repo)
+        if not grown or _begin_at(moves, mark.oid):
+            return moves
+        return list_head_moves(repo)
     for move in gitdir.read_log(repo, "HEAD"):
         if move[1] == mark.oid:
             break

@@ -51,7 +51,10 @@ class Repo(Location):
         index = base.env.get("GIT_INDEX_FILE")
         if index and top and not os.path.isabs(index):
             index = os.path.join(base.cwd, index)
-        self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
+        if index:
+            self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index})
+        else:
+            self.hook_git = self.git
         self._has_jj: dict[str, bool] = {}  # directory -> whether it has a `.jj`
 
     def read_config_again(self) -> None:
@@ -69,7 +72,10 @@ class Repo(Location):
         return other
 
     def _read_config(self) -> Values:
-        values = self._answers.read_config() if self._answers else ask_config(self.git)
+        if self._answers:
+            values = self._answers.read_config()
+        else:
+            values = ask_config(self.git)
         METHOD["core.fsyncmethod"] = values.get("core.fsyncmethod", [""])[-1]
         return values
 
@@ -87,18 +93,30 @@ class Repo(Location):
         init: where a jj workspace's own git directory is made if it has none, '' for inside it.
         """
         folder = cwd or _read_cwd()
-        answers = _EARLY.pop(folder, None) if env is None else None
-        base = answers.git.copy_with(cwd, {}) if answers else Git(cwd, env)
+        answers = None
+        if env is None:
+            answers = _EARLY.pop(folder, None)
+        if answers:
+            base = answers.git.copy_with(cwd, {})
+        else:
+            base = Git(cwd, env)
         is_free = "GIT_DIR" not in base.env
-        if is_free and _is_jj_alone(folder) and (repo := cls._find_jj(folder, None, base, init)):
-            return repo
+        if is_free and _is_jj_alone(folder):
+            repo = cls._find_jj(folder, None, base, init)
+            if repo:
+                return repo
         if eager and answers is None:
             answers = Answers(base, folder)
-        place = answers.read_place() if answers else ask_place(base)
+        if answers:
+            place = answers.read_place()
+        else:
+            place = ask_place(base)
         top = place[3] if len(place) > 3 else None
         may_be_jj = is_free and (top or len(place) < 3) and folder != top
-        if may_be_jj and (repo := cls._find_jj(folder, top, base, init)):
-            return repo
+        if may_be_jj:
+            repo = cls._find_jj(folder, top, base, init)
+            if repo:
+                return repo
         if len(place) < 3:
             raise NoRepository(folder)
         if is_free and is_embedded(place[0], folder):
@@ -111,7 +129,8 @@ class Repo(Location):
 
         from gitcp.git import jj
 
-        if not (root := jj.find_root(folder, stop)):
+        root = jj.find_root(folder, stop)
+        if not root:
             return None
         git_dir, common, name = jj.open_workspace(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
@@ -217,7 +236,8 @@ def _is_jj_alone(folder: str) -> bool:
     while not any(map(os.path.lexists, (f"{folder}/.git", f"{folder}/HEAD"))):
         if os.path.isdir(f"{folder}/.jj"):
             return True
-        folder, below = os.path.dirname(folder), folder
+        below = folder
+        folder = os.path.dirname(folder)
         if folder == below:
             break
     return False

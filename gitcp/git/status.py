@@ -21,8 +21,10 @@ class Row:
     __slots__ = ("head", "moved", "path", "x", "y")
 
     def __init__(self, path: str, xy: str, head: tuple[str, str] | None, mode: str = "") -> None:
-        self.path, self.head = path, head
-        self.x, self.y = xy[0], xy[1]
+        self.path = path
+        self.head = head
+        self.x = xy[0]
+        self.y = xy[1]
         self.moved = (mode == COMMIT) != (head is not None and head[0] == COMMIT)
 
 

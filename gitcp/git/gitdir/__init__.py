@@ -107,7 +107,8 @@ def keep_answers(
 
     where: what Answers.read_place() returns.  origins: the files of the configuration.
     """
-    git_dir, top = where[0], where[-1]
+    git_dir = where[0]
+    top = where[-1]
     if find_top(top) != top or git_dir != os.path.join(top, ".git"):
         return
     if not _is_plain(env) or is_alone(env):
@@ -136,7 +137,8 @@ def _build_path(top: str) -> str:
 
 def find_top(cwd: str) -> str | None:
     """The nearest directory above cwd with a .git, if git is sure to find the same."""
-    folder, device = cwd, None
+    folder = cwd
+    device = None
     while True:
         try:
             st = os.lstat(os.path.join(folder, ".git"))
@@ -147,8 +149,11 @@ def find_top(cwd: str) -> str | None:
             return None  # another file system, or perhaps a git directory
         if st:
             own = st.st_uid == here.st_uid == os.geteuid()
-            return folder if own and stat.S_ISDIR(st.st_mode) else None
-        device, parent = here.st_dev, os.path.dirname(folder)
+            if own and stat.S_ISDIR(st.st_mode):
+                return folder
+            return None
+        device = here.st_dev
+        parent = os.path.dirname(folder)
         if parent == folder:
             return None
         folder = parent
@@ -182,7 +187,8 @@ def _list_sources(env: Mapping[str, str], git_dir: str) -> list[str]:
     for program in (git, os.path.realpath(git)):  # either may stand beside git's etc/
         for part in ("/bin/", "/lib/", "/libexec/"):
             prefix, separator, _ = program.partition(part)
-            system += [f"{prefix}/etc/gitconfig"] if separator else []
+            if separator:
+                system += [f"{prefix}/etc/gitconfig"]
     if "GIT_CONFIG_SYSTEM" in env:
         system = [env["GIT_CONFIG_SYSTEM"]]
     own = [os.path.join(git_dir, name) for name in ("config", "config.worktree", "commondir")]
@@ -204,7 +210,9 @@ def _read_stamp(file: str) -> Stamp:
     except OSError:
         return None
     regular = stat.S_ISREG(st.st_mode)  # the times of /dev/null, say, mean nothing
-    return [st.st_ctime_ns, st.st_mtime_ns, st.st_size, st.st_ino] if regular else [0]
+    if regular:
+        return [st.st_ctime_ns, st.st_mtime_ns, st.st_size, st.st_ino]
+    return [0]
 
 
 _CONFIG = ("config", "-z", "--list", "--show-origin")
@@ -221,10 +229,14 @@ class Answers:
     """git's answers in a directory; git is started at once unless they are cached."""
 
     def __init__(self, git: Git, cwd: str) -> None:
-        self.git, self._began = git, time.time_ns()
+        self.git = git
+        self._began = time.time_ns()
         self._kept = recall_answers(cwd, git.env)
         self._where: list[str] = self._kept["where"] if self._kept else []
-        self._asked = None if self._kept else (git.start(*_WHERE), git.start(*_CONFIG))
+        if self._kept:
+            self._asked = None
+        else:
+            self._asked = (git.start(*_WHERE), git.start(*_CONFIG))
 
     def read_place(self) -> list[str]:
         """The git directory, the common one, the object format; and the top of a worktree."""
@@ -260,7 +272,8 @@ def is_tracked(folder: str, name: str) -> bool:
     case: then whoever made a commit may have written it.  Asked once in a process."""
     path = os.path.join(folder, name)
     if path not in _TRACKED:
-        argv, env = ("ls-files", "-z", "--", f":(icase,literal){name}"), {_LITERAL: "0"}
+        argv = ("ls-files", "-z", "--", f":(icase,literal){name}")
+        env = {_LITERAL: "0"}
         git = Git().copy_with(folder, _TIES)
         is_around = any(os.path.lexists(f"{place}/.git") for place in _list_around(folder))
         _TRACKED[path] = is_around and bool(git.run(*argv, ok=(0, 128), env=env)[1])
@@ -279,7 +292,10 @@ def is_embedded(git_dir: str, folder: str) -> bool:
 def _list_around(folder: str) -> Iterator[str]:
     """A directory and those above it."""
     yield folder
-    while (above := os.path.dirname(folder)) != folder:
+    while True:
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
         yield above
         folder = above
 
@@ -296,7 +312,10 @@ def read_place(running: Running) -> list[str]:
     for algo in ("sha1", "sha256"):
         paths = os.fsdecode(out).split(f"\n{algo}\n")
         if len(paths) == 3:
-            top = [paths[2].removesuffix("\n")] if status == 0 else []
+            if status == 0:
+                top = [paths[2].removesuffix("\n")]
+            else:
+                top = []
             return [*paths[:2], algo, *top]
     return []
 
@@ -330,7 +349,10 @@ _PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed r
 
 def has_files(repo: Location) -> bool:
     """Whether refs are read from files, which git has not put into a reftable."""
-    storage = "git" if repo.uses_git_alone else repo.config.get("extensions.refstorage", "files")
+    if repo.uses_git_alone:
+        storage = "git"
+    else:
+        storage = repo.config.get("extensions.refstorage", "files")
     return bool(storage == "files")
 
 
@@ -430,7 +452,8 @@ def _read_part(path: bytes, prefix: bytes) -> bytes:
 
 def _find_between(fd: int, size: int, name: bytes) -> tuple[int, int]:
     """The offsets of two lines of sorted packed-refs between which a ref stands, or would."""
-    low, high = 0, size
+    low = 0
+    high = size
     while high - low > _LONG:
         middle = (low + high) // 2
         block = os.pread(fd, _LONG, middle)
@@ -451,7 +474,9 @@ def is_oid(repo: Location, content: bytes) -> bool:
 
 def _read_file(path: bytes) -> bytes:
     data = files.peek(path)
-    return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
+    if data.count(b"\n") == 1:
+        return data.removesuffix(b"\n")
+    return data
 
 
 def may_be_below(repo: Location, prefix: str) -> bool:
@@ -466,7 +491,9 @@ def may_end(repo: Location, folder: str, tail: str) -> bool:
     """Whether the name of a ref below a folder may end in tail.  Only the files are asked."""
     if not has_files(repo):
         return True
-    common, name, end = os.fsencode(repo.common), encode_name(folder), encode_name(tail)
+    common = os.fsencode(repo.common)
+    name = encode_name(folder)
+    end = encode_name(tail)
     loose = _list_files(common, [name])
     if loose is None or any(ref.endswith(end) for ref in loose):
         return True
@@ -477,7 +504,8 @@ def list_stored(repo: Location, folders: Sequence[str]) -> dict[str, str] | None
     """list_refs() from the files; None if git has to be asked, or answers sooner."""
     if not all(map(_is_folder, folders)) or not has_files(repo):
         return None
-    common, names = os.fsencode(repo.common), [encode_name(folder) for folder in folders]
+    common = os.fsencode(repo.common)
+    names = [encode_name(folder) for folder in folders]
     loose = _list_files(common, names)
     packed = _read_packed(common, *names)  # after: git packs a ref before it deletes its file
     if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
@@ -513,7 +541,8 @@ def _list_packed(packed: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes]:
 
 def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] | None:
     """ref -> content of each file of a ref below the folders; None if they are many."""
-    paths, left = list[bytes](), [*folders]
+    paths = list[bytes]()
+    left = [*folders]
     while left:
         folder = left.pop()
         try:
@@ -580,7 +609,9 @@ def measure_log(repo: Location) -> int:
     """The bytes of HEAD's reflog in this worktree, which grows with each move; 0 if there is no
     such file."""
     try:
-        return os.stat(_locate_log(repo, "HEAD")).st_size if has_files(repo) else 0
+        if has_files(repo):
+            return os.stat(_locate_log(repo, "HEAD")).st_size
+        return 0
     except OSError:
         return 0
 
@@ -594,7 +625,8 @@ _CACHE_TREE = 1 << 20  # bytes at the end of an index: the trees of 20,000 direc
 def equals_tree(path: str, tree: bytes) -> bool:
     """Whether an index file has the entries of a tree (its oid in bytes), by its cache tree; False
     if unknown."""
-    count, data = int.from_bytes(files.peek(path, 8, 4)), files.peek(path, -_CACHE_TREE)
+    count = int.from_bytes(files.peek(path, 8, 4))
+    data = files.peek(path, -_CACHE_TREE)
     root = b"\0%d " % count  # its path, and its number of entries, all of the index
     start = data.rfind(b"TREE")
     while start > 0 and not data.startswith(root, start + 8):

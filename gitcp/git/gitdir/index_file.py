@@ -60,7 +60,10 @@ def list_entries(data: bytes | bytearray, algo: str) -> Iterator[tuple[int, int,
             offset = data.index(0, name + 1) + 1
         else:
             length = flags & 0xFFF
-            end = name + length if length < 0xFFF else data.index(0, name)
+            if length < 0xFFF:
+                end = name + length
+            else:
+                end = data.index(0, name)
             offset += (end - offset + 8) & ~7
 
 
@@ -74,7 +77,8 @@ def read_names(repo: Location, path: str) -> dict[str, str]:
             data = f.read()
     except FileNotFoundError:
         return {}
-    width, names = len(repo.empty_tree) // 2, dict[str, str]()
+    width = len(repo.empty_tree) // 2
+    names = dict[str, str]()
     for offset, _, _ in list_entries(data, repo.algo):
         name = offset + _STAT + width + 2
         oid = data[offset + _STAT : offset + _STAT + width].hex()

@@ -19,7 +19,9 @@ LARGEST = 1 << 20  # bytes of content that unpack_deflated() returns at most
 _FEW = 1 << 12  # bytes to deflate, for which zlib would clear more memory than it uses
 START = 12  # bytes before the first object
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
-_BY_OFFSET, _BY_NAME = 6, 7  # the kinds of deltas
+# the kinds of deltas
+_BY_OFFSET = 6
+_BY_NAME = 7
 _LONGEST = 10  # bytes of a number
 _INDEX = b"\xfftOc\0\0\0\2"
 _FANOUT = len(_INDEX)
@@ -33,11 +35,13 @@ def build_head(count: int) -> bytes:
 
 def build_object_head(kind: str, size: int) -> bytes:
     """The header of an object in a pack; size: of the content before it is deflated."""
-    byte, size = _KINDS[kind] << 4 | size & 15, size >> 4
+    byte = _KINDS[kind] << 4 | size & 15
+    size = size >> 4
     parts = bytearray()
     while size:
         parts.append(byte | 128)
-        byte, size = size & 127, size >> 7
+        byte = size & 127
+        size = size >> 7
     parts.append(byte)
     return bytes(parts)
 
@@ -45,7 +49,9 @@ def build_object_head(kind: str, size: int) -> bytes:
 def build_index(entries: Mapping[str, PackEntry], trailer: bytes, hasher: Hasher) -> bytes:
     """The index of a pack of at most 2 GiB; trailer: the pack's checksum."""
     names = sorted(entries)
-    fanout, filled = list[bytes](), 0  # for each first byte, the number of names up to it
+    # for each first byte, the number of names up to it
+    fanout = list[bytes]()
+    filled = 0
     for number, name in enumerate(names):
         first = int(name[:2], 16)
         fanout.append(number.to_bytes(4, "big") * (first - filled))
@@ -72,7 +78,9 @@ def find_bucket(head: bytes, oid: str) -> tuple[int, int]:
     head: the first HEAD bytes of the index.
     """
     position = _FANOUT + 4 * int(oid[:2], 16)
-    low = head[position - 4 : position] if position > _FANOUT else b"\0\0\0\0"
+    low = b"\0\0\0\0"
+    if position > _FANOUT:
+        low = head[position - 4 : position]
     high = head[position : position + 4]
     if low == high:
         return 0, 0
@@ -113,22 +121,30 @@ def parse_object(data: bytes, width: int) -> tuple[str, str | int, bytes] | None
     kind = next((name for name, n in _KINDS.items() if n == number), "")
     base: str | int = 0
     if number == _BY_NAME:
-        base, start = data[start : start + width].hex(), start + width
+        base = data[start : start + width].hex()
+        start = start + width
     elif number == _BY_OFFSET:
         base = -1
         for byte in data[start : start + _LONGEST]:
-            base, start = (base + 1) << 7 | byte & 127, start + 1
+            base = (base + 1) << 7 | byte & 127
+            start = start + 1
             if byte < 128:
                 break
-    content = unpack_deflated(data[start:]) if kind or base else None
-    return None if content is None else (kind, base, content)
+    content = None
+    if kind or base:
+        content = unpack_deflated(data[start:])
+    if content is None:
+        return None
+    return (kind, base, content)
 
 
 def _read_number(data: bytes, start: int) -> tuple[int, int]:
     """(a number of 7 bits to a byte, the lowest first; the place after it)."""
     number = shift = 0
     for byte in data[start : start + _LONGEST]:
-        number, shift, start = number | (byte & 127) << shift, shift + 7, start + 1
+        number = number | (byte & 127) << shift
+        shift = shift + 7
+        start = start + 1
         if byte < 128:
             break
     return number, start
@@ -141,14 +157,16 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
     size, at = _read_number(delta, at)
     content = bytearray()
     while at < len(delta) and len(content) <= size <= LARGEST:
-        code, at = delta[at], at + 1
+        code = delta[at]
+        at = at + 1
         if code < 128:  # that many bytes follow
             content += delta[at : at + code]
             at += code
             continue
         given = [bit for bit in range(7) if code >> bit & 1]  # bytes of an offset and a length
         number = sum(byte << 8 * bit for bit, byte in zip(given, delta[at : at + 7], strict=False))
-        start, length = number & 0xFFFFFFFF, number >> 32 or 0x10000
+        start = number & 0xFFFFFFFF
+        length = number >> 32 or 0x10000
         content += base[start : start + length]
         at += len(given)
     if at < len(delta) or len(content) != size:

@@ -38,7 +38,9 @@ _HELD = 1 << 20  # bytes in memory that are not written yet
 _LARGEST = 1 << 30  # bytes of a pack that still grows
 _PIECE = 1 << 20
 _FEW = 64  # objects
-_FEW_PACKS, _FEW_READ = 8, 16  # packs, and objects in them, that are read without git
+# packs, and objects in them, that are read without git
+_FEW_PACKS = 8
+_FEW_READ = 16
 
 
 def locate_mark(repo: Location, *name: str) -> str:
@@ -53,12 +55,15 @@ class Packs:
     """
 
     def __init__(self, repo: Location) -> None:
-        self.folder, self._repo = locate_folder(repo), repo
+        self.folder = locate_folder(repo)
+        self._repo = repo
         self._hasher = files.find_hasher(repo.algo)
         self._entries: dict[str, pack_format.PackEntry] = {}
         self._parts: list[bytes] = []
-        self._size, self._written = pack_format.START, pack_format.START
-        self._path, self._fd = "", -1
+        self._size = pack_format.START
+        self._written = pack_format.START
+        self._path = ""
+        self._fd = -1
         self._indexes: dict[str, AnyIndex] | None = None
         self._foreign: list[Index] | None = None
         self._left = _FEW_READ
@@ -86,10 +91,8 @@ class Packs:
             self.note_written(self.writer.hash_object(kind, data, write=True))
             return
         self._flush_full()
-        head, packed = (
-            pack_format.build_object_head(kind, len(data)),
-            pack_format.pack_content(data),
-        )
+        head = pack_format.build_object_head(kind, len(data))
+        packed = pack_format.pack_content(data)
         self._parts += (head, packed)
         end = self._size + len(head) + len(packed)
         self._note_object(oid, zlib.crc32(packed, zlib.crc32(head)), end)
@@ -102,18 +105,22 @@ class Packs:
             return self._write_stream(f, size)
         self._flush_full()
         fd = self._write_parts()
-        digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
+        digest = self._hasher(b"blob %d\0" % size)
+        packer = zlib.compressobj(1)
         packed = pack_format.build_object_head("blob", size)
-        end, crc, left = self._size, 0, size
+        end = self._size
+        crc = 0
+        left = size
         try:
-            while left and (data := f.read(min(left, _PIECE))):
+            while left:
+                data = f.read(min(left, _PIECE))
+                if not data:
+                    break
                 digest.update(data)
                 packed += packer.compress(data)
-                end, crc, packed = (
-                    write_at(fd, packed, end),
-                    zlib.crc32(packed, crc),
-                    b"",
-                )
+                end = write_at(fd, packed, end)
+                crc = zlib.crc32(packed, crc)
+                packed = b""
                 left -= len(data)
             packed += packer.flush()
             oid = str(digest.hexdigest())
@@ -128,13 +135,18 @@ class Packs:
     def _write_stream(self, f: BinaryIO, size: int) -> str | None:
         def fill(target: BinaryIO) -> None:
             left = size
-            while left and (data := f.read(min(left, _PIECE))):
+            while left:
+                data = f.read(min(left, _PIECE))
+                if not data:
+                    break
                 left -= target.write(data)
             sizes.append(size - left)
 
         sizes = list[int]()
         oid = self.writer.hash_file("blob", fill, write=True)
-        return self.note_written(oid) if sizes == [size] else None
+        if sizes == [size]:
+            return self.note_written(oid)
+        return None
 
     def adopt_loose(self, folder: str) -> None:
         """Make a pack of the loose objects that git wrote below folder."""
@@ -142,7 +154,8 @@ class Packs:
         oids = [fan + end for fan in fans for end in os.listdir(os.path.join(folder, fan))]
         if not oids:
             return
-        base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
+        base = os.path.join(folder, "pack")
+        env = {"GIT_OBJECT_DIRECTORY": folder}
         from gitcp.git.gitdir import plain
 
         name = plain.pack_objects(self._repo, oids, base, env)
@@ -169,7 +182,8 @@ class Packs:
         return True
 
     def _place_own(self) -> None:
-        fd, path = self._write_parts(), self._path
+        fd = self._write_parts()
+        path = self._path
         trailer = self._finish_file(fd)
         index = pack_format.build_index(self._entries, trailer, self._hasher)
         write_file(f"{path}.idx", index, durable=True)
@@ -189,7 +203,9 @@ class Packs:
 
     def abandon(self) -> None:
         """Remove the pack that is being made, and begin another."""
-        fd, self._fd, self._entries = self._fd, -1, {}
+        fd = self._fd
+        self._fd = -1
+        self._entries = {}
         self._parts.clear()
         self._size = self._written = pack_format.START
         if self._writer:
@@ -239,7 +255,8 @@ class Packs:
     def read_small(self, oid: str) -> tuple[str, bytes]:
         """(kind, content) of a small object in a pack of gitcp, of its own file, or in one of few
         packs; raises Unsure if git has to read it."""
-        if packed := _read_object(self._read_indexes().values(), oid):
+        packed = _read_object(self._read_indexes().values(), oid)
+        if packed:
             return packed
         loose = os.path.join(os.path.dirname(self.folder), oid[:2], oid[2:])
         data = pack_format.unpack_deflated(files.peek(loose, most=pack_format.SMALL)) or b""
@@ -247,7 +264,8 @@ class Packs:
         kind, _, size = head.decode("ascii", "replace").partition(" ")
         if size == str(len(content)):
             return kind, content
-        if packed := self._read_foreign(oid):
+        packed = self._read_foreign(oid)
+        if packed:
             return packed
         raise Unsure
 
@@ -259,13 +277,17 @@ class Packs:
             few = paths if len(paths) <= _FEW_PACKS else []
             self._foreign = [*open_indexes(self._repo, few)]
         self._left -= 1
-        return _read_object(self._foreign, oid) if self._left >= 0 else None
+        if self._left >= 0:
+            return _read_object(self._foreign, oid)
+        return None
 
     def find_stamp(self, oid: str) -> int | None:
         """The stamp of the pack of gitcp that has an object, 0 for the pack that this process is
         making; None without one."""
         name = self.find_pack(oid)
-        return _parse_stamp(name) if name else 0 if oid in self._entries else None
+        if name:
+            return _parse_stamp(name)
+        return 0 if oid in self._entries else None
 
     def list_stamps(self) -> set[int]:
         """The stamps of gitcp's packs, and that of all other packs together."""
@@ -310,7 +332,8 @@ class Packs:
             folder = make_workshop(self._repo)
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
+            self._fd = os.open(f"{path}.pack", flags, 0o444)
+            self._path = path
         try:
             self._written = write_at(self._fd, b"".join(self._parts), self._written)
         except OSError:
@@ -325,8 +348,12 @@ class Packs:
         head = pack_format.build_head(len(self._entries))
         files.write_at(fd, head, 0)
         os.ftruncate(fd, self._size)  # without the rest of a file that shrank while it was read
-        digest, offset = self._hasher(head), pack_format.START
-        while data := os.pread(fd, _PIECE, offset):
+        digest = self._hasher(head)
+        offset = pack_format.START
+        while True:
+            data = os.pread(fd, _PIECE, offset)
+            if not data:
+                break
             digest.update(data)
             offset += len(data)
         trailer = bytes(digest.digest())
@@ -337,7 +364,8 @@ class Packs:
 
 def _read_object(among: Iterable[AnyIndex], oid: str) -> tuple[str, bytes] | None:
     for index in among:
-        if packed := index.read_object(oid):
+        packed = index.read_object(oid)
+        if packed:
             return packed
     return None
 
@@ -376,7 +404,8 @@ def place_pack(repo: Location, name: str, path: str) -> None:
     """Move path.pack and path.idx into the directory of packs, and keep the pack; both or none."""
     repo.make_folder(locate_folder(repo))
     to = os.path.join(locate_folder(repo), f"pack-{name}")
-    ends, moved = [".pack", ".idx"], list[str]()
+    ends = [".pack", ".idx"]
+    moved = list[str]()
     if _has_alternates(repo):
         _list_pack(repo, f"pack-{name}")
     else:
@@ -539,7 +568,9 @@ class Index:
     _fd = _pack = -1
 
     def __init__(self, repo: Location, path: str, data: bytes = b"") -> None:
-        self._path, self._data, self._digits = path, data, len(repo.empty_tree)
+        self._path = path
+        self._data = data
+        self._digits = len(repo.empty_tree)
         if not data:
             self._fd = os.open(f"{path}.idx", os.O_RDONLY | os.O_CLOEXEC)
         self._head = self._read(pack_format.HEAD, 0)
@@ -576,13 +607,15 @@ class Index:
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of a small object; None if the pack does not have it or cannot be
         read."""
-        offset, deltas = self._find_offset(oid), list[bytes]()
+        offset = self._find_offset(oid)
+        deltas = list[bytes]()
         try:
             if offset >= 0 and self._pack < 0:
                 self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
             while offset >= 0 and len(deltas) < _DEEPEST:
                 data = os.pread(self._pack, pack_format.SMALL, offset)
-                if (packed := pack_format.parse_object(data, len(oid) // 2)) is None:
+                packed = pack_format.parse_object(data, len(oid) // 2)
+                if packed is None:
                     break
                 kind, base, content = packed
                 if kind:
@@ -590,7 +623,10 @@ class Index:
                         content = pack_format.apply_delta(content, delta)
                     return kind, content
                 deltas.append(content)
-                offset = self._find_offset(base) if isinstance(base, str) else offset - base
+                if isinstance(base, str):
+                    offset = self._find_offset(base)
+                else:
+                    offset = offset - base
         except (OSError, ValueError):
             pass  # joined with others meanwhile, or damaged
         return None
@@ -638,7 +674,8 @@ def open_index(repo: Location, path: str, data: bytes = b"") -> AnyIndex:
 
 def read_all(repo: Location) -> dict[str, AnyIndex]:
     """pack -> index of gitcp's packs; small ones are added to the file."""
-    folder, stored = locate_folder(repo), {} if repo.uses_git_alone else _read_file(repo)
+    folder = locate_folder(repo)
+    stored = {} if repo.uses_git_alone else _read_file(repo)
     indexes: dict[str, AnyIndex] = {}
     for name in list_packs(repo, stored):
         try:
@@ -655,7 +692,8 @@ def add_index(repo: Location, name: str, data: bytes) -> None:
     """Append the index of a pack to the file if it is small and the file can be written."""
     if not 0 < len(data) <= _SMALL:
         return
-    path, flags = _locate_file(repo), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    path = _locate_file(repo)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
         fd = files.open_file(path, flags)
         try:
@@ -682,7 +720,8 @@ def _read_file(repo: Location) -> dict[str, bytes]:
         data = files.read_file(_locate_file(repo)) or b""
     except Error:
         return {}  # something else is in its place
-    indexes, start = dict[str, bytes](), 0
+    indexes = dict[str, bytes]()
+    start = 0
     while (end := data.find(b"\n", start)) >= 0:
         name, _, numbers = data[start:end].partition(b" ")
         size, _, check = numbers.partition(b" ")
@@ -786,7 +825,11 @@ def _write_joined(repo: Location, folder: str, packs: list[str]) -> None:
 
 def _list_oids(repo: Location, folder: str, packs: Iterable[str]) -> set[str]:
     indexes = (open_index(repo, os.path.join(folder, name)) for name in packs)
-    return {oid for index in indexes for oid in index.list_oids()}
+    found: set[str] = set()
+    for index in indexes:
+        for oid in index.list_oids():
+            found.add(oid)
+    return found
 
 
 def copy_objects(repo: Location, oids: Iterable[str]) -> str:

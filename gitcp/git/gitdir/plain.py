@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Move = tuple[str, str, bytes]  # old oid, new oid, reason
 
 # Large files become loose objects, too, and each answer comes at once.
-_WAYS, _ENV = ("-c", "core.bigFileThreshold=1024g"), {"GIT_FLUSH": "1"}
+_WAYS = ("-c", "core.bigFileThreshold=1024g")
+_ENV = {"GIT_FLUSH": "1"}
 _PACK = (
     "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
     " -c pack.packSizeLimit=0 -c pack.writeReverseIndex=false"
@@ -52,7 +53,8 @@ class _Conversation:
         fill_pipe(self._run.get_pipes()[0], data)
         answer = b""
         while not answer.endswith(b"\n"):
-            if not (more := self._run.read_next()):
+            more = self._run.read_next()
+            if not more:
                 raise GitError(self._argv, self.end(), self._run.errors)
             answer += more
         return answer.decode().strip()
@@ -66,8 +68,10 @@ class Writer:
     """Makes loose objects in a directory of its own, from which they go into a pack."""
 
     def __init__(self, repo: Location) -> None:
-        self._repo, self._gits = repo, dict[tuple[str, ...], _Conversation]()
-        self._pid, self.folder = 0, ""
+        self._repo = repo
+        self._gits = dict[tuple[str, ...], _Conversation]()
+        self._pid = 0
+        self.folder = ""
 
     def hash_object(self, kind: str, data: bytes, write: bool = False) -> str:
         """The oid of an object; write: make it."""
@@ -104,7 +108,8 @@ class Writer:
         """The directory, which is made, and removed at the end of the process at the latest."""
         if self._pid != os.getpid():  # a fork has its own
             parent = self._repo.git.env.get("GIT_OBJECT_DIRECTORY") or locate_scratch(self._repo)
-            self._pid, self._gits = os.getpid(), {}
+            self._pid = os.getpid()
+            self._gits = {}
             self.folder = os.path.join(parent, f"plain-{self._pid}-{os.urandom(4).hex()}")
             git.LASTING[self._repo.git.copy_with(None, {})] = self
         self._repo.make_folder(self.folder)

@@ -34,7 +34,9 @@ _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones st
 _TREE = "^{tree}"
 _SUBMODULE = "160000"
 _RELATIVE = ("", ".", "..")
-_NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
+# bytes of one object, and of all, that stay in memory
+_NEAR_EACH = 1 << 20
+_NEAR_ALL = 16 << 20
 
 
 class Objects:
@@ -99,7 +101,8 @@ class Objects:
 
     def flush_named(self, data: bytes) -> None:
         """flush() if data, the next content of a file of gitcp, names an object that is added."""
-        if packs := _PACKS.get(self._place):
+        packs = _PACKS.get(self._place)
+        if packs:
             packs.flush_named(data)
 
     def close(self) -> None:
@@ -140,7 +143,8 @@ class Objects:
         if self.repo.uses_git_alone:
             raise Unsure
         name = spec.removesuffix(_TREE)
-        if (oid := self._resolve(name)) is None:
+        oid = self._resolve(name)
+        if oid is None:
             return None
         obj = self._read_stored(oid)
         if name == spec or obj[1] == "tree":
@@ -157,7 +161,9 @@ class Objects:
         """The oid of `<commit>:<path>`, found without git; None if there is no such file.  Raises
         Unsure for other names, and if git has to find it."""
         commit, _, path = name.partition(":")
-        tree = self.read_direct(commit + _TREE) if path else None
+        tree = None
+        if path:
+            tree = self.read_direct(commit + _TREE)
         if tree is None:
             raise Unsure
         entry: Entry = (TREE, tree[0])
@@ -202,7 +208,9 @@ class Objects:
         if obj[1] != "commit":
             raise Unsure
         parents = parse_commit(oid, obj[2])["parents"]
-        return parents[number - 1] if number <= len(parents) else None
+        if number <= len(parents):
+            return parents[number - 1]
+        return None
 
     def _read_stored(self, oid: str) -> Object:
         return self._near.get(oid) or (oid, *self.packs.read_small(oid))
@@ -265,7 +273,10 @@ class Objects:
         no other object meanwhile."""
         names = iter(oids)
         self.flush()
-        while window := list(islice(names, _AT_ONCE)):
+        while True:
+            window = list(islice(names, _AT_ONCE))
+            if not window:
+                break
             answers = self.ahead.get_batch().read_objects(window)
             try:
                 for answer in answers:  # noqa: UP028  the others are taken if the caller stops
@@ -378,8 +389,12 @@ def hash_stream(f: BinaryIO, size: int, algo: str) -> str | None:
     """The oid of the next size bytes of f as a blob; None if f has fewer."""
     import hashlib
 
-    digest, remaining = hashlib.new(algo, b"blob %d\0" % size), size
-    while remaining and (data := f.read(min(remaining, _WHOLE))):
+    digest = hashlib.new(algo, b"blob %d\0" % size)
+    remaining = size
+    while remaining:
+        data = f.read(min(remaining, _WHOLE))
+        if not data:
+            break
         digest.update(data)
         remaining -= len(data)
     return None if remaining else str(digest.hexdigest())
@@ -395,7 +410,8 @@ _PACKS: dict[tuple[str, str], Packs] = memory.get_table("packs")
 def get_objects(repo: Location) -> Objects:
     """The database that was opened last for repo, else the one of this process, which stays
     open."""
-    if opened := _OPEN.get(repo):
+    opened = _OPEN.get(repo)
+    if opened:
         return opened[-1]
     if repo.git_dir not in _SHARED:
         _SHARED[repo.git_dir] = Objects(repo)
@@ -412,7 +428,9 @@ def abandon_unflushed() -> None:
 #
 # Only the directories of the paths in question are read and written.
 TREE = "040000"
-_SMALL_TREE, _KEPT = 1 << 13, 256  # bytes of a tree that stays parsed, and how many of them
+# bytes of a tree that stays parsed, and how many of them
+_SMALL_TREE = 1 << 13
+_KEPT = 256
 _MODES = {"40000": TREE, "100644": "100644", "100755": "100755"}
 
 
@@ -432,7 +450,9 @@ def read_tree(objects: Objects, oid: str) -> Tree:
 def _parse_tree(oid: str, data: bytes) -> Tree:
     entries: Tree = {}
     width = len(oid) // 2 + 1
-    start, end, digits = 0, len(data), data.hex()
+    start = 0
+    end = len(data)
+    digits = data.hex()
     while start < end:
         nul = data.find(b"\0", start)
         mode, _, name = data[start:nul].decode("utf-8", "surrogateescape").partition(" ")
@@ -452,7 +472,9 @@ def find_file(look: Callable[[str], Entry | None], path: str) -> Entry | None:
 
 def find_tree(objects: Objects, commit: str | None) -> str | None:
     """The tree of a commit, by any name; None for zeros, and for a missing one."""
-    named = objects.read(f"{commit}^{{tree}}") if commit and commit.strip("0") else None
+    named = None
+    if commit and commit.strip("0"):
+        named = objects.read(f"{commit}^{{tree}}")
     return named[0] if named else None
 
 
@@ -535,7 +557,10 @@ class Lookup:
         """The entries of a directory; {} for anything else."""
         if path not in self._seen:
             mode, oid = self(path) or ("", "")
-            self._seen[path] = read_tree(self._objects, oid) if mode == TREE else {}
+            if mode == TREE:
+                self._seen[path] = read_tree(self._objects, oid)
+            else:
+                self._seen[path] = {}
         return self._seen[path]
 
 
@@ -585,7 +610,8 @@ def read_ident(repo: Location, role: str = "COMMITTER") -> str:
 
     role: AUTHOR or COMMITTER.  Environment, then configuration, then NOBODY.
     """
-    env, config = repo.git.env, repo.config
+    env = repo.git.env
+    config = repo.config
     low = role.lower()
     name = env.get(f"GIT_{role}_NAME") or config.get(f"{low}.name") or config.get("user.name")
     mail = env.get(f"GIT_{role}_EMAIL") or config.get(f"{low}.email") or config.get("user.email")
@@ -623,7 +649,9 @@ def read_commit(objects: Objects, spec: str) -> Commit | None:
     obj = objects.read(spec)
     if obj and obj[1] == "tag":
         obj = objects.read(f"{spec}^{{commit}}")
-    return parse_commit(obj[0], obj[2]) if obj and obj[1] == "commit" else None
+    if obj and obj[1] == "commit":
+        return parse_commit(obj[0], obj[2])
+    return None
 
 
 def need_commit(objects: Objects, spec: str) -> Commit:
@@ -637,7 +665,9 @@ def need_commit(objects: Objects, spec: str) -> Commit:
 def _decode_text(text: bytes, encoding: str) -> str:
     """Decode a text of a commit that names its encoding; as UTF-8 if that is unknown or wrong."""
     try:
-        return text.decode(encoding) if encoding else decode_name(text)
+        if encoding:
+            return text.decode(encoding)
+        return decode_name(text)
     except (LookupError, ValueError):
         return decode_name(text)
 

@@ -97,7 +97,10 @@ class Batch:
         self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
         """Ask for all names at once; yield what answer() reads for each, in their order."""
-        missing = self._list_missing(specs) if self._has_ended else set()
+        if self._has_ended:
+            missing = self._list_missing(specs)
+        else:
+            missing = set()
         self._ask(command, [spec for spec in specs if spec not in missing])
         return self._read_answers(command, specs, missing, answer)
 
@@ -121,7 +124,9 @@ class Batch:
                 result = self._take_answer(spec, answer)
             except Ended:
                 # If a signal ended git, and not the object, the name is asked once more.
-                result = self._ask_again(command, spec, answer) if self._restart() < 0 else None
+                result = None
+                if self._restart() < 0:
+                    result = self._ask_again(command, spec, answer)
                 missing = self._list_missing(specs[count:])
                 self._ask(command, [spec for spec in specs[count:] if spec not in missing])
             yield result
@@ -191,7 +196,8 @@ class _Output(io.RawIOBase):
     """git's output, until the deadline."""
 
     def __init__(self, run: Running) -> None:
-        self._run, self._out = run, run.get_pipes()[1]
+        self._run = run
+        self._out = run.get_pipes()[1]
 
     def readable(self) -> bool:
         return True
@@ -238,7 +244,8 @@ class Ahead:
 
     def take_begun(self) -> None:
         """Read the rest of what begin() asked for, so that git can be asked for something else."""
-        begun, self._begun = self._begun, []
+        begun = self._begun
+        self._begun = []
         self.got.update(zip(begun, self._answers, strict=False))
         self._fetch(begun[_WINDOW:])
 
@@ -290,7 +297,8 @@ class Ahead:
             if not spec or size + len(encode_name(spec)) > _NAMES:
                 heads = self.get_batch().find_heads(window)
                 oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
-                window, size = [], 0
+                window = []
+                size = 0
             window.append(spec)
             size += len(encode_name(spec)) + len(b"info \n missing")
         return oids
@@ -354,7 +362,8 @@ def find_remote(repo: Location) -> str:
 
 def find_promisor(repo: Location) -> str:
     """The remote of a partial clone; '' in a complete clone."""
-    if name := repo.config.get("extensions.partialclone"):
+    name = repo.config.get("extensions.partialclone")
+    if name:
         return name
     for key in repo.config.list_keys("remote.", ".promisor"):
         if repo.config.get_flag(key):

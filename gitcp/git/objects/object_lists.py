@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import Commit, Entry, Staged
 
-_DEEPEST, _MOST = 200, 10_000_000
+_DEEPEST = 200
+_MOST = 10_000_000
 
 
 def encode_index_info(entries: Mapping[str, Entry]) -> bytes:
@@ -54,7 +55,8 @@ def _list_files(
 
 def read_names(repo: Repo, commits: Iterable[str]) -> dict[str, str]:
     """full oid -> the name of a commit's author by the mailmap, as git log shows it."""
-    if not (oids := encode_lines(commits)):
+    oids = encode_lines(commits)
+    if not oids:
         return {}
     options = "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--format=%H %aN"
     _, out = repo.git.run("log", *options, "--stdin", stdin=oids)

@@ -104,7 +104,8 @@ def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
     for name in packs.list_packs(repo):
         path = os.path.join(packs.locate_folder(repo), name)
         try:
-            index, time = packs.open_index(repo, path), os.stat(f"{path}.idx").st_mtime
+            index = packs.open_index(repo, path)
+            time = os.stat(f"{path}.idx").st_mtime
         except OSError:
             continue  # joined with others meanwhile, or damaged, which fsck reports
         yield from ((oid, time) for oid in index.list_oids())
@@ -117,7 +118,8 @@ def _drop_from_pack(repo: Repo, name: str, doomed: set[str], destroy: bool) -> N
     oids = packs.open_index(repo, path).list_oids()
     if doomed.isdisjoint(oids):
         return
-    if left := [oid for oid in oids if oid not in doomed]:
+    left = [oid for oid in oids if oid not in doomed]
+    if left:
         packs.copy_objects(repo, left)
     packs.release_pack(repo, name)
     if destroy:

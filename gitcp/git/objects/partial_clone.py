@@ -25,7 +25,9 @@ def need_contents(repo: Repo, entries: Iterable[tuple[str, Entry]]) -> None:
     absent = repo.objects.list_absent(paths)
     if absent:
         path = min(paths[oid] for oid in absent)
-        more = f" and of {len(absent) - 1} more" if len(absent) > 1 else ""
+        more = ""
+        if len(absent) > 1:
+            more = f" and of {len(absent) - 1} more"
         raise Error(
             f"the content of '{path}'{more} was left with the remote of this partial clone:"
             " 'git fetch --refetch --no-filter' brings it"

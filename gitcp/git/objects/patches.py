@@ -66,7 +66,9 @@ if TYPE_CHECKING:
 
 
 _MOST = 1 << 31  # lines of a file
-_MARK, _FIELDS = b"\x02", 5  # no line between patches begins with it; a message has no NUL
+# no line between patches begins with it; a message has no NUL
+_MARK = b"\x02"
+_FIELDS = 5
 FORMAT = ("--format=%x02%H%x00%P%x00%an <%ae> %at%x00%cn <%ce> %ct%x00%B%x00",)
 _SIDES = b"--- ", b"+++ "  # these lines repeat the names
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -96,8 +98,12 @@ def parse_patches(lines: Iterable[bytes]) -> list[Patch]:
 
 
 def _parse_commit(line: bytes, stream: Iterator[bytes]) -> Change:
-    lines, ends = [line[1:]], line.count(b"\0")
-    while ends < _FIELDS and (more := next(stream, None)) is not None:
+    lines = [line[1:]]
+    ends = line.count(b"\0")
+    while ends < _FIELDS:
+        more = next(stream, None)
+        if more is None:
+            break
         lines.append(more)
         ends += more.count(b"\0")
     parts = b"\n".join(lines).split(b"\0") + [b""] * _FIELDS
@@ -115,8 +121,11 @@ def _parse_commit(line: bytes, stream: Iterator[bytes]) -> Change:
 def _start_patch(line: bytes) -> Patch:
     kind, _, name = line.removeprefix(b"diff --").partition(b" ")
     if kind == b"git":  # `a/<path> b/<path>`; if the paths differ, other lines name them
-        first, second = name[: len(name) // 2], name[len(name) // 2 + 1 :]
-        path = _decode_name(first)[2:] if first[3:] == second[3:] else ""
+        first = name[: len(name) // 2]
+        second = name[len(name) // 2 + 1 :]
+        path = ""
+        if first[3:] == second[3:]:
+            path = _decode_name(first)[2:]
     else:
         path = _decode_name(name)
     return {
@@ -141,7 +150,8 @@ def _parse_header(patch: Patch, line: bytes, stream: Iterator[bytes]) -> None:
         _skip_hunk(stream, removed, added)
     elif key == b"index":
         before, _, after = value.partition(b" ")[0].partition(b"..")
-        patch["was"], patch["oid"] = before.decode(), after.decode()
+        patch["was"] = before.decode()
+        patch["oid"] = after.decode()
     elif key == b"@@@" or line.startswith(b"@@@@"):
         patch["resolved"].append(_parse_resolved(line, stream))
     elif line.startswith((b"rename from ", b"copy from ")):
@@ -173,8 +183,12 @@ def _parse_resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
     counts = [count for _, count in parents]
     lines: list[tuple[str, bool]] = []
     if max(left, *counts) > _MOST:  # git's count fell below zero: the lines are passed over
-        left, counts = 0, []
-    while (left or any(counts)) and (row := next(stream, None)) is not None:
+        left = 0
+        counts = []
+    while left or any(counts):
+        row = next(stream, None)
+        if row is None:
+            break
         if row.startswith(b"\\"):
             continue
         marks = row[: len(parents)].decode("latin-1")
@@ -194,7 +208,8 @@ def unquote_name(name: bytes) -> bytes:
     """The path that git printed as name, which it quotes if it has special bytes."""
     if len(name) < 2 or not name.startswith(b'"') or not name.endswith(b'"'):
         return name
-    inner, plain = name[1:-1], bytearray()
+    inner = name[1:-1]
+    plain = bytearray()
     position = 0
     while position < len(inner):
         if inner[position] != ord("\\"):
@@ -215,7 +230,10 @@ _HEX = frozenset("0123456789abcdef")
 
 def build_change(path: str, mode: str, oid: str | None, old: Entry | None) -> Changed:
     """The record of a path that was old in HEAD and now is (mode, oid)."""
-    status = "A" if old is None else "D" if mode == GONE else "M"
+    if old is None:
+        status = "A"
+    else:
+        status = "D" if mode == GONE else "M"
     if old and status == "M" and old[0][:2] != mode[:2]:
         status = "T"
     return {

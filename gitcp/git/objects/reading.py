@@ -39,7 +39,10 @@ _AT_ONCE = 5  # tasks under way: the steps of a task, and one that works
 def split_windows(items: Iterable[Item], size: int, limit: int = 0) -> Iterator[list[Item]]:
     """Yield lists of size items; with a limit, each is twice as long as the last, up to limit."""
     iterator = iter(items)
-    while window := list(islice(iterator, size)):
+    while True:
+        window = list(islice(iterator, size))
+        if not window:
+            break
         yield window
         size = min(size * 2, limit or size)
 
@@ -57,11 +60,14 @@ def run_task(objects: Objects, steps: Steps[Result]) -> Result:
 def run_tasks(objects: Objects, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
     """Yield what each task returns, in their order; what was read is not kept.  The first task
     runs alone, so that its result comes soon."""
-    source, limit = iter(tasks), 1
+    source = iter(tasks)
+    limit = 1
     running: list[tuple[Steps[Result], list[Result]]] = []  # each with its result, once it has one
     while True:
-        if len(running) < limit and (steps := next(source, None)):
-            running.append((steps, []))
+        if len(running) < limit:
+            steps = next(source, None)
+            if steps:
+                running.append((steps, []))
         if not running:
             return
         names: list[str] = []
@@ -112,7 +118,10 @@ def spread_batches(
             if not workers:
                 yield here(batch)
                 continue
-            done = [workers[0].receive_answer(here)] if workers[0].busy else []
+            if workers[0].busy:
+                done = [workers[0].receive_answer(here)]
+            else:
+                done = []
             workers[0].send_batch(batch)
             workers.rotate(-1)
             yield from done
@@ -127,7 +136,10 @@ def spread_batches(
 def _start_workers(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_Worker]:
     """A worker for each processor, as far as the system allows; none if there is only one."""
     get_affinity = getattr(os, "sched_getaffinity", None)
-    count = len(get_affinity(0)) if get_affinity else os.cpu_count() or 1
+    if get_affinity:
+        count = len(get_affinity(0))
+    else:
+        count = os.cpu_count() or 1
     objects.flush()  # so that the workers find what was written, and do not write it again
     workers: list[_Worker] = []
     try:
@@ -161,7 +173,8 @@ class _Worker:
 
     def send_batch(self, batch: Any) -> None:
         """Send a batch to the worker."""
-        self.busy, self._batch = True, batch
+        self.busy = True
+        self._batch = batch
         fill_pipe(self._in, _pack_message(batch))
 
     def receive_answer(self, work: Work[Any, Any]) -> Any:
@@ -169,7 +182,8 @@ class _Worker:
         try:
             done, lacks = _read_message(self._out)
         except EOFError:
-            done, lacks = work(self._batch), ()
+            done = work(self._batch)
+            lacks = ()
         self.busy = False
         for lack, kind in lacks:
             console.warn_lacking(lack, kind)
@@ -232,7 +246,9 @@ def find_relative(repo: Location, path: str) -> str | None:
     Tracked names are spelled as in the index, others as on the disk."""
     spelled = find_on_disk(repo, path)
     ignores_case = repo.config.get_flag("core.ignorecase")
-    return _find_tracked(repo, spelled) if spelled and ignores_case else spelled
+    if spelled and ignores_case:
+        return _find_tracked(repo, spelled)
+    return spelled
 
 
 def find_on_disk(repo: Location, path: str) -> str | None:
@@ -276,17 +292,21 @@ def _find_name(folder: str, name: str, ignores_case: bool) -> str:
 
 def fold_name(name: str, ignores_case: bool = True) -> str:
     """A key that is equal for all names of one file."""
-    return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
+    if ignores_case:
+        return normalize("NFD", name).casefold()
+    return normalize("NFD", name)
 
 
 def _find_tracked(repo: Location, path: str) -> str:
     """A path with its tracked part spelled as in the index."""
     git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
-    begin, end = path, ""
+    begin = path
+    end = ""
     while begin:
         escaped = "".join(f"\\{c}" if c in "*?[\\" else c for c in begin)
         tracked = git.stream_records("ls-files", "-z", "--", f":(top,icase){escaped}")
-        if names := {os.fsdecode(name)[: len(begin)] for name in islice(tracked, _MOST)}:
+        names = {os.fsdecode(name)[: len(begin)] for name in islice(tracked, _MOST)}
+        if names:
             return (begin if begin in names else min(names)) + end
         begin, _, name = begin.rpartition("/")
         end = f"/{name}{end}"
