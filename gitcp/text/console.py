@@ -32,8 +32,12 @@ def parse_positive(text: str) -> int:
 def describe_unknown(what: str, value: str, choices: Sequence[str], lists: str = "") -> str:
     """The message about an unknown value, what saying of which kind; lists: the command that lists
     the choices, '' to list them here, but no more than a person reads."""
-    among = "it is one of" if len(choices) > 1 else "it can only be"
-    listing = f"; {among} {', '.join(choices)}" if len(choices) <= _READABLE else ""
+    among = "it can only be"
+    if len(choices) > 1:
+        among = "it is one of"
+    listing = ""
+    if len(choices) <= _READABLE:
+        listing = f"; {among} {', '.join(choices)}"
     meant = suggest(value, choices) or (f"; '{lists}' lists those known" if lists else listing)
     return f"unknown {what} '{value}'{meant}"
 
@@ -53,7 +57,9 @@ def suggest(word: str, choices: Sequence[str]) -> str:
     similar = [choices[number] for _, number in sorted(near)]
     if not similar:
         similar = [choice for choice in choices if choice.startswith(word)]
-    return f"; did you mean {' or '.join(repr(n) for n in similar[:3])}?" if similar else ""
+    if similar:
+        return f"; did you mean {' or '.join(repr(n) for n in similar[:3])}?"
+    return ""
 
 
 _SHORT = 3  # signs of a word of which one may be wrong, of others two
@@ -87,8 +93,11 @@ _COLLECTED: dict[int, list[str]] = memory.get_table("collected")  # depth -> mes
 _KINDS: dict[str, str] = memory.get_table("kinds of messages")  # message -> kind
 _WAITS: dict[str, bool] = memory.get_table("messages wait")  # not empty: until the end
 # The kinds.
-TRANSCRIPT, ABSENT, DAMAGED = "transcript", "absent", "damaged"
-CONTENT, HISTORY = "content", "history"
+TRANSCRIPT = "transcript"
+ABSENT = "absent"
+DAMAGED = "damaged"
+CONTENT = "content"
+HISTORY = "history"
 
 
 class Collected:
@@ -132,10 +141,11 @@ def list_lacking() -> dict[str, str]:
 def take_lacking() -> dict[str, list[str]]:
     """Kind -> the messages of this process that waited for its end; each is given once."""
     lacking: dict[str, list[str]] = {}
-    for message, kind in list(_KINDS.items()) if _WAITS else ():
-        if _PRINTED.get(message):
-            lacking.setdefault(kind, []).append(message)
-            del _KINDS[message]
+    if _WAITS:
+        for message, kind in list(_KINDS.items()):
+            if _PRINTED.get(message):
+                lacking.setdefault(kind, []).append(message)
+                del _KINDS[message]
     return lacking
 
 

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 HEX = frozenset("0123456789abcdef")
 PERSON: Writer = ("", "person", "")
 UNKNOWN: Writer = ("", "unknown", "")
-GONE, FILE, EXECUTABLE, LINK, COMMIT = "000000", "100644", "100755", "120000", "160000"
+GONE = "000000"
+FILE = "100644"
+EXECUTABLE = "100755"
+LINK = "120000"
+COMMIT = "160000"
 REGULAR = (FILE, EXECUTABLE)
 EMPTY = (
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
@@ -163,7 +167,9 @@ def build_checkpoint_ref(checkpoint_id: str) -> str:
 def parse_checkpoint_ref(ref: str) -> str:
     """Return the id in the name of a checkpoint's own ref; "" for another ref."""
     name = ref.rpartition("/")[2]
-    return name if is_checkpoint_id(name) and ref == build_checkpoint_ref(name) else ""
+    if is_checkpoint_id(name) and ref == build_checkpoint_ref(name):
+        return name
+    return ""
 
 
 def check_path(value: object) -> str:
@@ -217,7 +223,9 @@ def parse_stream_name(ref: str) -> str:
     for prefix in (BRANCHES, HIDDEN, "entire/"):
         if ref.startswith(prefix):
             return ref.removeprefix(prefix)
-    return ref.removeprefix(ARCHIVE).rpartition("/")[0] if ref.startswith(ARCHIVE) else ""
+    if ref.startswith(ARCHIVE):
+        return ref.removeprefix(ARCHIVE).rpartition("/")[0]
+    return ""
 
 
 def parse_shadow(ref: str) -> Shadow | None:
@@ -249,4 +257,6 @@ def _is_suffix(text: str) -> bool:
 
 def replace_surrogates(text: str) -> str:
     """text with "?" for lone surrogates, which UTF-8 does not allow."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode()

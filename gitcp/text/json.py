@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 # What begins half of a surrogate pair, escaped or not.
-_HALVES, _HALVES_OF_TEXT = (b"\\ud", b"\\uD", b"\xed"), ("\\ud", "\\uD")
+_HALVES = (b"\\ud", b"\\uD", b"\xed")
+_HALVES_OF_TEXT = ("\\ud", "\\uD")
 _BLANK = " \t\n\r"
 
 
@@ -22,7 +23,8 @@ class _Options:
 
     strict = True
     object_hook = object_pairs_hook = None
-    parse_float, parse_int = float, int
+    parse_float = float
+    parse_int = int
 
     @staticmethod
     def parse_constant(name: str) -> float:
@@ -38,12 +40,14 @@ try:
 
     _parts: Any = _json
     _scan: Any = _parts.make_scanner(_Options)
-    _ascii, _plain = _parts.encode_basestring_ascii, _parts.encode_basestring
+    _ascii = _parts.encode_basestring_ascii
+    _plain = _parts.encode_basestring
 
     def _make_encoder(quote: Any, colon: str, comma: str) -> Any:
         return _parts.make_encoder(None, _refuse, quote, None, colon, comma, False, False, True)
 
-    _spaced, _dense = _make_encoder(_ascii, ": ", ", "), _make_encoder(_ascii, ":", ",")
+    _spaced = _make_encoder(_ascii, ": ", ", ")
+    _dense = _make_encoder(_ascii, ":", ",")
     _unescaped = _make_encoder(_plain, ":", ",")
 except (ImportError, AttributeError, TypeError):  # this Python has no such C code
     _scan = None
@@ -52,7 +56,10 @@ except (ImportError, AttributeError, TypeError):  # this Python has no such C co
 def loads(data: bytes | str) -> Any:
     """The value of a JSON text; raise ValueError or RecursionError if it is not JSON."""
     try:
-        text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
+        if isinstance(data, str):
+            text = data
+        else:
+            text = data.decode("utf-8", "surrogatepass")
         text = text.strip(_BLANK)
         if _scan and text:
             value, end = _scan(text, 0)
@@ -76,16 +83,22 @@ def mend_halves(value: Any, text: bytes | str) -> Any:
 
 def _mend_value(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() else "".join(map(replace_half, value))
+        if value.isascii():
+            return value
+        return "".join(map(replace_half, value))
     if isinstance(value, dict):
         return {_mend_value(key): _mend_value(inner) for key, inner in value.items()}
-    return [*map(_mend_value, value)] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [*map(_mend_value, value)]
+    return value
 
 
 def replace_half(char: str) -> str:
     """A character; U+FFFD for half of a surrogate pair, from a text that was cut: it is neither a
     character nor a byte of a name."""
-    return "\ufffd" if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" else char
+    if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff":
+        return "\ufffd"
+    return char
 
 
 def dumps(
@@ -128,7 +141,9 @@ def _format_indented(value: Any, line: str, step: str, quote: Callable[[str], st
 
 def list_objects(value: object) -> list[dict[str, Any]]:
     """The objects in a list; [] for any other value."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, dict)]
+    return []
 
 
 def ensure_object(value: object) -> dict[str, Any]:

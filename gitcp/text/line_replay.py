@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
 def split_lines(data: bytes | None) -> list[bytes]:
     """Return the lines of a text without their newlines; the last line may lack its newline."""
-    return data.removesuffix(b"\n").split(b"\n") if data else []
+    if data:
+        return data.removesuffix(b"\n").split(b"\n")
+    return []
 
 
 def group_runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
@@ -125,11 +127,15 @@ def credit_path(
     parent_numbers = lines.find_numbers(old, UNKNOWN)
     new_numbers = lines.find_numbers(committed, PERSON, elsewhere)
     removed, changed = find_changed_lines(old.lines, committed.lines)
-    added = list(range(len(committed.lines))) if origin else changed
+    if origin:
+        added = list(range(len(committed.lines)))
+    else:
+        added = changed
     for later_parent in parents[1:]:
         new = set(find_changed_lines(later_parent.lines, committed.lines)[1])
         added = [j for j in added if j in new]
-    gone, standing = [parent_numbers[i] for i in removed], set(new_numbers)
+    gone = [parent_numbers[i] for i in removed]
+    standing = set(new_numbers)
     known = {*new_numbers, *parent_numbers, *present}
     lost = ((number, taker) for number, taker in lines.takers.items() if number not in known)
     return {
@@ -146,7 +152,8 @@ def credit_path(
 
 def compute_attribution(session_id: str, paths: Iterable[PathCredit]) -> dict[str, Any]:
     """The initial_attribution of a session, without `calculated_at`."""
-    added, removed = _make_counts(), _make_counts()
+    added = _make_counts()
+    removed = _make_counts()
     net = {"agent_removed": 0, "modified": 0, "removed": 0, "total": 0}
     for path in paths:
         if not path["uncounted"]:
@@ -176,7 +183,8 @@ def _count_path(
     removed: dict[str, int],
     net: dict[str, int],
 ) -> None:
-    added_here, removed_here = _make_counts(), _make_counts()
+    added_here = _make_counts()
+    removed_here = _make_counts()
     surplus: dict[str, int] = {}
     added_authors = [author for line, author in path["added"] if line not in path["moved"]]
     for author in added_authors:
@@ -270,7 +278,10 @@ def join_entries(
     lines = dict(old or {})
     for path, entries in new.items():
         stored = lines.get(path)
-        known = [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
+        if isinstance(stored, list):
+            known = [e for e in stored if isinstance(e, dict)]
+        else:
+            known = []
         before = {entry.get("oid"): entry for entry in known}
         oids = {entry["oid"] for entry in entries}
         lines[path] = [entry for entry in known if entry.get("oid") not in oids]
@@ -310,9 +321,10 @@ def _is_nobodys(item: tuple[str, Sequence[Any]]) -> bool:
 
 def _list_stored_runs(stored: Any) -> Iterator[Sequence[Any]]:
     """Yield the ranges in a stored value, which may have any shape."""
-    for run in stored if isinstance(stored, list) else ():
-        if isinstance(run, list) and len(run) > 2 and type(run[0]) is type(run[1]) is int:
-            yield run
+    if isinstance(stored, list):
+        for run in stored:
+            if isinstance(run, list) and len(run) > 2 and type(run[0]) is type(run[1]) is int:
+                yield run
 
 
 def _list_free_parts(run: Sequence[Any], taken: Sequence[tuple[int, int]]) -> Iterator[list[Any]]:
@@ -343,7 +355,8 @@ class Version:
     __slots__ = ("lines", "oid")
 
     def __init__(self, oid: str, lines: Sequence[bytes]) -> None:
-        self.oid, self.lines = oid, lines
+        self.oid = oid
+        self.lines = lines
 
 
 LEAST_MOVED = 20  # bytes: less is not carried on from another content
@@ -365,7 +378,9 @@ def split_text_lines(oid: str, data: bytes | None) -> list[bytes]:
     """The lines of a content; if it has_no_lines(), one line that is NUL and its oid."""
     if not data:
         return []
-    return [b"\0" + oid.encode()] if has_no_lines(data) else split_lines(data)
+    if has_no_lines(data):
+        return [b"\0" + oid.encode()]
+    return split_lines(data)
 
 
 class _Numbered:
@@ -498,7 +513,9 @@ class Replay:
         """How many lines at the start and the end keep their numbers; none if the path has had this
         content, which has numbers already."""
         same = (0, 0)
-        return same if self.knows(version) else count_same_ends(self.lines, version.lines)
+        if self.knows(version):
+            return same
+        return count_same_ends(self.lines, version.lines)
 
     def _number_lines(
         self,

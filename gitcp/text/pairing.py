@@ -21,7 +21,9 @@ EFFORT = 12
 
 def list_keys(lines: Sequence[bytes]) -> list[bytes]:
     """The lines without white space; one call for all is five times as fast as one for each."""
-    return b"\n".join(lines).translate(None, SPACE).split(b"\n") if lines else []
+    if lines:
+        return b"\n".join(lines).translate(None, SPACE).split(b"\n")
+    return []
 
 
 def count_equal_lines(items: Iterable[bytes]) -> dict[bytes, int]:

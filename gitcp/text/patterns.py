@@ -40,12 +40,15 @@ _PYTHON = f"gitcp {sys.hexversion:x} {sys.byteorder} ".encode()
 
 def load_pattern(source: bytes) -> re.Pattern[bytes]:
     """re.compile(source), for a built-in pattern, without named groups."""
-    pattern = _build(source, *READY[source]) if source in READY else None
+    pattern = None
+    if source in READY:
+        pattern = _build(source, *READY[source])
     if pattern is None:
         import re
 
         pattern = re.compile(source)
-        if code := _compile(source):
+        code = _compile(source)
+        if code:
             READY[source] = code
             COMPILED[source] = True
     return pattern
@@ -53,7 +56,8 @@ def load_pattern(source: bytes) -> re.Pattern[bytes]:
 
 def load_patterns() -> None:
     """Read the stored patterns, before the modules that compile patterns are imported."""
-    if stored := _read(locate_patterns()):
+    stored = _read(locate_patterns())
+    if stored:
         READY.update(stored[0])
         FORMATS.update(stored[1])
 
@@ -74,7 +78,9 @@ def locate_patterns() -> str:
     """The file with the stored patterns of this build of Python; '' if it keeps no bytecode."""
     cached = __spec__.cached if __spec__ else None
     tag = sys.implementation.cache_tag
-    return os.path.join(os.path.dirname(cached), f"patterns.{tag}") if cached and tag else ""
+    if cached and tag:
+        return os.path.join(os.path.dirname(cached), f"patterns.{tag}")
+    return ""
 
 
 def stat_table() -> tuple[int, ...]:

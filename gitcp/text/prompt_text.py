@@ -14,7 +14,8 @@ SEPARATOR = "\n\n---\n\n"
 # Blocks that clients insert into a prompt (doc/formats.md "The original program").
 _BLOCK = r"<(ide_\w+|system-reminder|local-command-[a-z]+|command-[a-z]+)(?:\s[^<>]*)?>"
 # What Gemini CLI and Qwen Code add for `@file`.
-_REFERENCED, _REFERENCED_END = "--- Content from referenced files ---", "--- End of content ---"
+_REFERENCED = "--- Content from referenced files ---"
+_REFERENCED_END = "--- End of content ---"
 _POLITE = (
     "can you ",
     "could you ",
@@ -61,7 +62,8 @@ def clean_prompt(prompt: str) -> str:
     import re
 
     opening = re.compile(_BLOCK)
-    kept, end_of_block = [], 0
+    kept = []
+    end_of_block = 0
     unclosed: set[str] = set()  # searched for once, so that a hostile prompt takes linear time
     for tag in opening.finditer(prompt):
         name = tag[1]
@@ -79,11 +81,14 @@ def clean_prompt(prompt: str) -> str:
 def extract_typed(prompt: str) -> str:
     """The cleaned prompt; "" for one that the client wrote itself."""
     text = clean_prompt(prompt)
-    return "" if is_notification(text) or text.startswith(_CONTEXT) else text
+    if is_notification(text) or text.startswith(_CONTEXT):
+        return ""
+    return text
 
 
 # A hand-over of a session to another client begins with these and a title between them.
-CONTINUE, HANDED_OVER = "Continue: ", "(gitcp hand-over of session "
+CONTINUE = "Continue: "
+HANDED_OVER = "(gitcp hand-over of session "
 
 
 def name_prompt(prompt: str) -> str:
@@ -139,7 +144,10 @@ def list_sent(spoken: Iterable[str], joined: str) -> list[str]:
     sent = list(spoken)
     rest = joined
     for prompt in sent:
-        start = 0 if rest.startswith(prompt) else rest.find(SEPARATOR + prompt)
+        if rest.startswith(prompt):
+            start = 0
+        else:
+            start = rest.find(SEPARATOR + prompt)
         if start >= 0:
             rest = rest[start:].removeprefix(SEPARATOR).removeprefix(prompt)
     if sent and rest == joined:
@@ -153,7 +161,12 @@ def list_sent(spoken: Iterable[str], joined: str) -> list[str]:
 
 def list_names(prompts: Iterable[str]) -> list[str]:
     """The names of those prompts that have one."""
-    return [name for prompt in prompts if (name := name_prompt(prompt))]
+    found: list[str] = []
+    for prompt in prompts:
+        name = name_prompt(prompt)
+        if name:
+            found.append(name)
+    return found
 
 
 def is_notification(prompt: str) -> bool:
@@ -183,12 +196,17 @@ def make_subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
     """The subject of a prompt's checkpoint, at most 72 characters
     (doc/formats.md "Commits of a stream")."""
     words = subject = join_words(name_prompt(prompt or ""))
-    while polite := next((p for p in _POLITE if subject[:20].lower().startswith(p)), ""):
+    while True:
+        polite = next((p for p in _POLITE if subject[:20].lower().startswith(p)), "")
+        if not polite:
+            break
         subject = subject[len(polite) :]
     subject = subject.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
     if not subject:
         return f"{agent_type} session updates"
-    return subject if _is_conventional(subject) else subject[:1].upper() + subject[1:]
+    if _is_conventional(subject):
+        return subject
+    return subject[:1].upper() + subject[1:]
 
 
 def make_draft(prompts: Sequence[str], agent_type: str) -> str:
@@ -220,7 +238,9 @@ def list_turn_prompts(prompts: list[str], prompt: str) -> list[str]:
     """The prompts of a session's last turn: the newest that begins with prompt and those after it;
     if none does, prompt itself, unless it is empty."""
     own = [n for n, text in enumerate(prompts) if text.startswith(prompt)]
-    return prompts[own[-1] :] if own else [prompt] if prompt else []
+    if own:
+        return prompts[own[-1] :]
+    return [prompt] if prompt else []
 
 
 def find_number(asked: Mapping[int, str], turn: object) -> int:
@@ -232,9 +252,13 @@ def find_number(asked: Mapping[int, str], turn: object) -> int:
     apart.
     """
     facts: Mapping[str, Any] = turn if isinstance(turn, dict) else {}
-    number, prompt = facts.get("number"), str(facts.get("prompt") or "")
+    number = facts.get("number")
+    prompt = str(facts.get("prompt") or "")
     words = join_words(prompt.rstrip("…"))[:_COMPARED]
-    likely = [number] if isinstance(number, int) and number in asked else []
+    if isinstance(number, int) and number in asked:
+        likely = [number]
+    else:
+        likely = []
     candidates: list[int] = [*likely, *(reversed(asked) if words else ())]
     for n in candidates:
         if join_words(asked[n][: 2 * _COMPARED]).startswith(words):
@@ -247,7 +271,9 @@ def make_task_subject(tool_use_id: str, subagent_type: str = "", task: str = "")
     short = tool_use_id[:12]
     if not subagent_type and not task:
         return f"Task: {short}"
-    agent = f"'{subagent_type}' agent" if subagent_type else "agent"
+    agent = "agent"
+    if subagent_type:
+        agent = f"'{subagent_type}' agent"
     words = f": {_cut_line(task, 60)}" if task else ""
     return f"Completed {agent}{words} ({short})"
 
@@ -255,11 +281,14 @@ def make_task_subject(tool_use_id: str, subagent_type: str = "", task: str = "")
 def make_todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_id: str) -> str:
     """The subject of an incremental checkpoint: the step that was completed last
     (doc/formats.md "Commits of a stream")."""
-    steps, short = list(todos), tool_use_id[:12]
+    steps = list(todos)
+    short = tool_use_id[:12]
     done = [t.get("content") for t in steps if t.get("status") == "completed"]
     if done and isinstance(done[-1], str) and done[-1].strip():
         return f"{_cut_line(done[-1], 60)} ({short})"
-    return f"Planning: {len(steps)} todos ({short})" if steps else f"Checkpoint #{number}: {short}"
+    if steps:
+        return f"Planning: {len(steps)} todos ({short})"
+    return f"Checkpoint #{number}: {short}"
 
 
 def join_words(text: str) -> str:
@@ -278,4 +307,6 @@ def _drop_controls(text: str) -> str:
 def _cut_line(text: str, size: int) -> str:
     """A text on one line, cut after size characters."""
     text = join_words(text)
-    return text if len(text) <= size else text[:size] + "..."
+    if len(text) <= size:
+        return text
+    return text[:size] + "..."

@@ -262,7 +262,9 @@ def find_fault(value: object, shape: Shape, path: str = "") -> str:
         return ""
     if isinstance(shape, type):
         fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
-        return "" if fits else _format_fault(path, _NAMES[shape])
+        if fits:
+            return ""
+        return _format_fault(path, _NAMES[shape])
     if shape(value):
         return ""
     return _format_fault(path, shape.__name__.removeprefix("is_").replace("_", " "))
@@ -277,7 +279,8 @@ def _find_object_fault(value: object, shape: Shape, path: str) -> str:
                 return find_fault(item, shape[None], f"{path}[{key!a}]")
         return ""
     fields, needed = _list_fields(shape)
-    if missing := needed.difference(value):
+    missing = needed.difference(value)
+    if missing:
         return f"'{_join_key(path, min(missing))}' is missing"
     for key, item in value.items():
         inner = fields.get(key)
@@ -303,7 +306,9 @@ def _join_key(path: str, key: str) -> str:
 
 
 def _format_fault(path: str, what: str) -> str:
-    return f"'{path}' is no {what}" if path else f"it is no {what}"
+    if path:
+        return f"'{path}' is no {what}"
+    return f"it is no {what}"
 
 
 # Parse `git status --porcelain=v2 -z --branch --no-renames`, and `git ls-files -v -z`.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Ink = Callable[[str, str], str]
     Ago = Callable[[float], str]  # seconds since 1970 -> `5m ago`
 
-_JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
+_JOINER = "\u200d"
+_AS_EMOJI = "\ufe0f"
 _JOINERS = f"\u200c{_JOINER}"  # they take no cell, and join emoji and letters
 _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 AUTHORS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
@@ -46,7 +47,10 @@ def abbreviate(oid: str) -> str:
 def count_gits_digits() -> int:
     """The digits of a commit that git shows; 7 where nothing is known of git."""
     if "digits" not in _ABBREVIATION:
-        _ABBREVIATION["digits"] = _ABBREVIATION["ask"]() if "ask" in _ABBREVIATION else 7
+        if "ask" in _ABBREVIATION:
+            _ABBREVIATION["digits"] = _ABBREVIATION["ask"]()
+        else:
+            _ABBREVIATION["digits"] = 7
     return int(_ABBREVIATION["digits"])
 
 
@@ -72,13 +76,20 @@ def escape(text: str) -> str:
 
 
 def _escape_character(c: str) -> str:
-    code = ord(c) - 0xDC00 if "\udc80" <= c <= "\udcff" else ord(c)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    if "\udc80" <= c <= "\udcff":
+        code = ord(c) - 0xDC00
+    else:
+        code = ord(c)
+    if code < 256:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}"
 
 
 def escape_part(part: str) -> str:
     """A part of a line with unprintable characters and newlines escaped."""
-    return part if part.isprintable() else escape(part).replace("\n", "\\n")
+    if part.isprintable():
+        return part
+    return escape(part).replace("\n", "\\n")
 
 
 def join_words(text: str) -> str:
@@ -99,7 +110,9 @@ def shorten(text: str, size: int) -> str:
 
 def count_cells(text: str) -> int:
     """The number of cells that an escaped text on one line takes in a terminal."""
-    return len(text) if text.isascii() else sum(wide for _, wide in _split_signs(text))
+    if text.isascii():
+        return len(text)
+    return sum(wide for _, wide in _split_signs(text))
 
 
 def pad(text: str, size: int) -> str:
@@ -112,24 +125,31 @@ def clip(text: str, size: int) -> tuple[str, int]:
     """(the longest beginning of an escaped text that fits in so many cells, its cells)."""
     if text.isascii():
         return text[:size], min(len(text), size)
-    fitted, taken = "", 0
+    fitted = ""
+    taken = 0
     for sign, cells in _split_signs(text):
         if taken + cells > size:
             break
-        fitted, taken = fitted + sign, taken + cells
+        fitted = fitted + sign
+        taken = taken + cells
     return fitted, taken
 
 
 def _split_signs(line: str) -> Iterator[tuple[str, int]]:
     """Each sign of a line with its cells: two for wide characters and emoji."""
-    sign, taken = "", 0
+    sign = ""
+    taken = 0
     for c in line:
         joined = sign.endswith(_JOINER) or c in _JOINERS or combining(c) or c in _MODIFIERS
         if sign and not joined:
             yield sign, taken
-            sign, taken = "", 0
-        wide = 2 if east_asian_width(c) in "WF" or c == _AS_EMOJI else 1
-        sign, taken = sign + c, max(taken, wide)
+            sign = ""
+            taken = 0
+        wide = 1
+        if east_asian_width(c) in "WF" or c == _AS_EMOJI:
+            wide = 2
+        sign = sign + c
+        taken = max(taken, wide)
     if sign:
         yield sign, taken
 
@@ -142,12 +162,16 @@ def split_rows(text: str) -> list[str]:
 def cut_rows(rows: Sequence[Row], most: int, make_last: Callable[[int], Row]) -> list[Row]:
     """The first rows, and in place of several others one that make_last() makes of their number."""
     others = len(rows) - most
-    return [*rows] if others <= 1 else [*rows[:most], make_last(others)]
+    if others <= 1:
+        return [*rows]
+    return [*rows[:most], make_last(others)]
 
 
 def count_noun(count: int, word: str) -> str:
     """A count with its noun: `1 file`, `2 files`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+    if count == 1:
+        return f"{count} {word}"
+    return f"{count} {word}s"
 
 
 def format_number(count: int) -> str:
@@ -155,7 +179,9 @@ def format_number(count: int) -> str:
     for size, unit in _UNITS:
         if count >= size:
             value = count / size
-            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
+            if value < 9.95:
+                return f"{value:.1f}{unit}"
+            return f"{value:.0f}{unit}"
     return str(count)
 
 
@@ -164,7 +190,9 @@ def quote_code(line: str) -> str:
     fence = "`"
     while fence in line:
         fence += "`"
-    edge = " " if line.startswith("`") or line.endswith("`") else ""
+    edge = ""
+    if line.startswith("`") or line.endswith("`"):
+        edge = " "
     return f"{fence}{edge}{line}{edge}{fence}"
 
 
@@ -178,7 +206,8 @@ COMMAND = "command"  # the colour of a part that is copied into a shell
 def fit_words(text: str, size: int) -> str:
     """text on one line in at most size cells, `…` in place of words that are left out; a word is
     cut only if it is the first, or long, as a path is."""
-    line, cut = join_words(text), shorten(text, size)
+    line = join_words(text)
+    cut = shorten(text, size)
     if cut == line:
         return line
     fitted = cut.removesuffix("…")
@@ -209,12 +238,14 @@ def wrap_line(line: Line, size: int) -> Iterator[Line]:
             if taken > margin and taken + count_cells(part) > size:
                 last, last_colour = row[-1]
                 yield [*row[:-1], (last.rstrip(), last_colour)]
-                row, part = [(" " * indent, "")], part.lstrip()
+                row = [(" " * indent, "")]
+                part = part.lstrip()
                 taken = margin = indent
             while taken + count_cells(part) > size:
                 begin, _ = clip(part, size - taken)
                 yield [*row, (begin, colour)]
-                row, part = [(" " * indent, "")], part[len(begin) :]
+                row = [(" " * indent, "")]
+                part = part[len(begin) :]
                 taken = margin = indent
             row.append((part, colour))
             taken += count_cells(part)

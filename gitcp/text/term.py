@@ -27,7 +27,9 @@ _AGES = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60,
 
 def paint(text: str, colour: str) -> str:
     """text in a colour of _CODES."""
-    return f"\033[{_CODES[colour]}m{text}\033[0m" if text else text
+    if text:
+        return f"\033[{_CODES[colour]}m{text}\033[0m"
+    return text
 
 
 def format_age(seconds: float) -> str:
@@ -48,7 +50,9 @@ def format_since(then: float) -> str:
         return format_age(now - then)
     at = time.localtime(then)
     day = f"{at.tm_mday} {_MONTHS[at.tm_mon - 1]}"
-    return day if at.tm_year == time.localtime(now).tm_year else f"{day} {at.tm_year % 100:02}"
+    if at.tm_year == time.localtime(now).tm_year:
+        return day
+    return f"{day} {at.tm_year % 100:02}"
 
 
 def format_time(seconds: float) -> str:
@@ -64,7 +68,9 @@ def format_clock(seconds: float) -> str:
 
 # Show what a long task does in a line on standard error, if it is a terminal.  A timer draws the
 # line, so that it appears also while git works, and costs a loop nothing.
-_DELAY, _PAUSE = 0.5, 0.1  # seconds before anything is shown, and between two drawings
+# seconds before anything is shown, and between two drawings
+_DELAY = 0.5
+_PAUSE = 0.1
 _CLEAR = "\r\033[K"
 _NEVER = float("inf")
 # "due": when the first line may be shown; "line": what it says now; "drawn": what is seen.
@@ -104,7 +110,10 @@ def show_line(text: str) -> None:
     if "due" not in _STATE:
         delay = os.environ.get("GIT_PROGRESS_DELAY", "")
         seconds: float = int(delay) if delay.isdecimal() else _DELAY
-        _STATE["due"] = time.monotonic() + seconds if _start_timer() else _NEVER
+        if _start_timer():
+            _STATE["due"] = time.monotonic() + seconds
+        else:
+            _STATE["due"] = _NEVER
     if _STATE["due"] == _NEVER:
         return
     is_new = "line" not in _STATE

@@ -26,7 +26,9 @@ def spell_day(day: str, year: int) -> str:
     """A day of format_day() for people, `15 Mar`; with its year if that is another, `15 Mar 25`."""
     of_year, month, of_month = day.split("-")
     words = f"{int(of_month)} {_MONTHS[int(month) - 1]}"
-    return words if int(of_year) == year else f"{words} {of_year[-2:]}"
+    if int(of_year) == year:
+        return words
+    return f"{words} {of_year[-2:]}"
 
 
 def format_utc(seconds: int) -> str:

@@ -55,7 +55,10 @@ class Lines:
         if is_bare:
             self.work = (remove_space(work[0]), remove_space(work[1]))
             self.change = (remove_space(change[0]), remove_space(change[1]))
-            self._own = None if own is None else frozenset(map(remove_space, own))
+            if own is None:
+                self._own = None
+            else:
+                self._own = frozenset(map(remove_space, own))
             self._long = set(map(remove_space, self._long))
         self.work_added, self.work_removed = find_lines(*self.work)
         self.added, self.removed = find_lines(*self.change)
@@ -90,7 +93,10 @@ class Lines:
         self, old: Text, new: Text, carried: Carried, found: Mapping[int, int], parent: list[bytes]
     ) -> None:
         """Add what was found, if the parent did not have it in a form of its own already."""
-        of_parent = origins.carry(Text(parent), new).origins if parent else []
+        if parent:
+            of_parent = origins.carry(Text(parent), new).origins
+        else:
+            of_parent = []
         taken: set[int] = set()
         for line, origin in found.items():
             if of_parent and of_parent[line] != NOTHING:
@@ -109,7 +115,9 @@ class Lines:
     def find_place(self) -> bytes:
         """Where both put the same lines that the text had before; b"" if they do not."""
         place = _find_place(*self.change, self._own)
-        return place if place == _find_place(*self.work, self._own) else b""
+        if place == _find_place(*self.work, self._own):
+            return place
+        return b""
 
 
 class Written:

@@ -84,7 +84,10 @@ class Text:
     def hard_keys(self) -> list[bytes]:
         """The key of each line without soft signs."""
         if self._hard_keys is None:
-            self._hard_keys = join_hard(self.keys).split(b"\n") if self.keys else []
+            if self.keys:
+                self._hard_keys = join_hard(self.keys).split(b"\n")
+            else:
+                self._hard_keys = []
         return self._hard_keys
 
     @property
