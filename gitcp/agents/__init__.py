@@ -175,7 +175,9 @@ class Client:
     def get_hook_seconds(self, name: str, host: str) -> int:
         """The time-out in seconds of the client's hook, 0 for none.  host: the agent whose settings
         have the hook."""
-        own = self.LIMITS.get(name) if host == self.NAME else None
+        own = None
+        if host == self.NAME:
+            own = self.LIMITS.get(name)
         return own or self.SECONDS
 
     def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
@@ -187,7 +189,8 @@ class Client:
 
         from gitcp.agents import transcripts
 
-        scanner, module = self.make_scanner(previous), self.get_reader()
+        scanner = self.make_scanner(previous)
+        module = self.get_reader()
         if scanner is None:
             return transcripts.begin_scan(previous)
         if hasattr(module, "list_messages"):
@@ -217,7 +220,9 @@ class Client:
 
     def get_reader(self) -> Any:
         """The module that reads its transcripts; None without one."""
-        return self._import_part("transcript") if "transcript" in self.PARTS else None
+        if "transcript" in self.PARTS:
+            return self._import_part("transcript")
+        return None
 
     def name_project(self, home: str, cwd: str) -> str:
         """The folder of cwd's sessions below TRANSCRIPTS; "" if sessions of all directories are
@@ -301,7 +306,9 @@ class Client:
 
     def load_head_reader(self) -> ModuleType | None:
         """The module with read_head(transcript), if subagents work in sessions of their own."""
-        return self._import_part("head") if "head" in self.PARTS else None
+        if "head" in self.PARTS:
+            return self._import_part("head")
+        return None
 
     def _import_part(self, name: str) -> ModuleType:
         return __import__(f"{type(self).__module__}.{name}", fromlist=["Scanner"])
@@ -317,7 +324,9 @@ def locate_below(home: str, path: str) -> str:
     """A path below home, with the first folder of a client replaced by its variable."""
     clients = (client for client in map(get_client, list_names()) if client.HOME_ENV)
     client = next((c for c in clients if c.FOLDERS[0] == path.partition("/")[0]), None)
-    return client.locate(home, path) if client else os.path.join(home, path)
+    if client:
+        return client.locate(home, path)
+    return os.path.join(home, path)
 
 
 def list_files(folder: str, *ends: str, prefix: str = "") -> list[str]:
@@ -379,7 +388,9 @@ def _load_client(module: str) -> Client:
 
 def get_agent_type(name: str) -> str:
     """The agent type of a name in stored data; the name itself for any other tool."""
-    return get_client(name).AGENT_TYPE if name in CLIENTS else name
+    if name in CLIENTS:
+        return get_client(name).AGENT_TYPE
+    return name
 
 
 def list_session_variables(agent_type: str) -> tuple[str, ...]:
@@ -403,7 +414,9 @@ def recognise(client: Client, fields: Mapping[str, Any]) -> Client:
 def _name_guest(fields: Mapping[str, Any]) -> str:
     """The client whose payload came to another's hook, by its keys; '' if they name none."""
     if "hookEventName" in fields:
-        return "grok-build" if "workspaceRoot" in fields else "vs-code"
+        if "workspaceRoot" in fields:
+            return "grok-build"
+        return "vs-code"
     if "sessionId" in fields or "parentAgentId" in fields:
         return "copilot"
     if os.path.basename(str(fields.get("transcript_path"))) == "events.jsonl":
@@ -442,7 +455,11 @@ _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 def make_kinds(**tools: str) -> dict[str, str]:
     """tool -> gitcp's kind of tool; tools: the names of each kind, separated by blanks."""
-    return {name: kind for kind, names in tools.items() for name in names.split()}
+    found: dict[str, str] = {}
+    for kind, names in tools.items():
+        for name in names.split():
+            found[name] = kind
+    return found
 
 
 def build_matcher(kinds: Mapping[str, str], *left_out: str) -> str:
@@ -516,7 +533,8 @@ def read_tool(
 ) -> Tool:
     """The call of a payload.  keys: the keys of its input for the path of a call that writes,
     relative to cwd; a call that names none is known by its patch."""
-    name, arguments = get_text(payload, "tool_name"), get_object(payload, "tool_input")
+    name = get_text(payload, "tool_name")
+    arguments = get_object(payload, "tool_input")
     if not name:
         raise InputError("'tool_name' is missing")
     key = payload.get("tool_use_id")
@@ -527,14 +545,19 @@ def read_tool(
         "input_paths": [],
         "failed": False,
     }
-    duration, kind = payload.get("duration_ms"), call["kind"]
+    duration = payload.get("duration_ms")
+    kind = call["kind"]
     if isinstance(duration, int) and duration >= 0:
         call["duration_ms"] = duration
     if any(arguments.get(key) is True for key in ("run_in_background", "is_background")):
         call["background"] = True
     if kind == "write":
         call["input_paths"] = find_paths(arguments, keys, cwd)
-        if patch := "" if call["input_paths"] else find_patch(arguments):
+        if call["input_paths"]:
+            patch = ""
+        else:
+            patch = find_patch(arguments)
+        if patch:
             call.update(_describe_patch(patch, cwd))  # type: ignore[typeddict-item]
         else:
             call.update(_describe_write(arguments, payload.get("tool_response")))  # type: ignore[typeddict-item]
@@ -550,14 +573,18 @@ def read_tool(
 
 def _guess_kind(name: str, payload: Mapping[str, Any]) -> str:
     """The kind of a tool that a client's table does not have."""
-    return "mcp" if name.startswith("mcp_") or payload.get("mcp_context") else "other"
+    if name.startswith("mcp_") or payload.get("mcp_context"):
+        return "mcp"
+    return "other"
 
 
 def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
     """The contents before and after a call that writes, as far as its input has them."""
-    content, new = _find_value(arguments, _CONTENT), arguments.get("new_text")
+    content = _find_value(arguments, _CONTENT)
+    new = arguments.get("new_text")
     described: dict[str, Any] = {}
-    if replacements := _list_replacements(arguments):
+    replacements = _list_replacements(arguments)
+    if replacements:
         described["edits"] = replacements
     elif isinstance(new, str) and isinstance(arguments.get("insert_line"), int):
         described["inserted"] = [arguments["insert_line"], new]
@@ -578,7 +605,9 @@ def _list_replacements(arguments: Mapping[str, Any]) -> list[list[Any]]:
         for edit in (listed if isinstance(listed, list) else [arguments])
         if isinstance(edit, dict)
     ]
-    return edits if all(isinstance(text, str) for edit in edits for text in edit[:2]) else []
+    if all(isinstance(text, str) for edit in edits for text in edit[:2]):
+        return edits
+    return []
 
 
 def find_patch(arguments: Mapping[str, Any]) -> str:
@@ -592,7 +621,8 @@ def _describe_patch(patch: str, cwd: str) -> dict[str, Any]:
 
     from gitcp.agents.transcripts import agent_words
 
-    paths, hunks = agent_words.list_paths(patch), list(agent_words.parse_hunks(patch))
+    paths = agent_words.list_paths(patch)
+    hunks = list(agent_words.parse_hunks(patch))
     described: dict[str, Any] = {"input_paths": resolve_paths(paths, cwd, "patch")}
     if len(paths) == 1 and hunks and hunks[0][1] is None:
         described["content"] = hunks[0][2]
@@ -621,7 +651,10 @@ def add_response(tool: Tool, payload: Mapping[str, Any]) -> None:
     if isinstance(response, dict):
         display = response.get("returnDisplay") or response.get("llmContent")
         display = display or response.get("output")
-        parts = response.get("content") if isinstance(response.get("content"), list) else []
+        if isinstance(response.get("content"), list):
+            parts = response.get("content")
+        else:
+            parts = []
         texts = [part.get("text") for part in parts or () if isinstance(part, dict)]
         add_output(tool, response.get("stdout"), response.get("stderr"), display, *texts)
         wrong = response.get("error") or response.get("is_error")
@@ -680,7 +713,9 @@ def get_objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 def get_first(fields: Mapping[str, Any], key: str) -> Any:
     """The first item of the list under a key; None without one."""
     items = fields.get(key)
-    return items[0] if isinstance(items, list) and items else None
+    if isinstance(items, list) and items:
+        return items[0]
+    return None
 
 
 def get_directory(payload: Mapping[str, Any]) -> str:

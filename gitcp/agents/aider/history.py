@@ -22,7 +22,8 @@ _KEYS = {
     "cache write": "cache_creation_tokens",
     "cache hit": "cache_read_tokens",
 }
-_MODEL, _EDIT = "Main model: ", "Applied edit to "
+_MODEL = "Main model: "
+_EDIT = "Applied edit to "
 
 
 def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], str]:
@@ -30,15 +31,21 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
     of the text in the history.  model: the model before it."""
     lines: list[Line] = []
     texts: list[str] = []
-    kind, in_commit = "", False  # in_commit: after the first line of a commit's message
+    # in_commit: after the first line of a commit's message
+    kind = ""
+    in_commit = False
     for line in [*text.splitlines(), "# "]:  # a line of the client ends the last text
-        line_kind = "prompt" if line.startswith("#### ") else "answer"
+        line_kind = "answer"
+        if line.startswith("#### "):
+            line_kind = "prompt"
         if line.startswith(("> ", "# ")):
             line_kind = ""  # the client's
         if line_kind != kind:
             joined = "\n".join(texts).strip()
-            lines += [{"kind": kind, "text": joined}] if joined else []
-            kind, texts = line_kind, []
+            if joined:
+                lines += [{"kind": kind, "text": joined}]
+            kind = line_kind
+            texts = []
         in_commit = line.startswith("> Commit ") or (in_commit and line_kind == "answer")
         if line.startswith("> "):
             if line[2:].startswith(_MODEL):

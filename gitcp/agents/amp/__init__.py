@@ -34,7 +34,9 @@ class Amp(agents.Client):
         """The call of a payload, of the kind and with the paths that Amp gives for it."""
         kinds = {agents.get_text(fields, "tool_name"): agents.get_text(fields, "kind") or "other"}
         tool = agents.read_tool(fields, kinds)
-        paths = fields.get("input_paths") if tool["kind"] == "write" else None
+        paths = None
+        if tool["kind"] == "write":
+            paths = fields.get("input_paths")
         tool["input_paths"] = agents.resolve_paths(paths or (), cwd, "path")
         agents.add_response(tool, fields)
         return tool

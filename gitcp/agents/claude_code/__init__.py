@@ -135,18 +135,19 @@ class ClaudeCode(agents.Client):
     def is_open(self, home: str, session_id: str) -> bool:
         """Whether a running client lists the session as its own."""
         folder = resolve_path(home, ".claude/sessions", self.HOME_ENV)
-        for name in os.listdir(folder) if os.path.isdir(folder) else ():
-            try:
-                with open(os.path.join(folder, name), "rb") as stream:
-                    import json
+        if os.path.isdir(folder):
+            for name in os.listdir(folder):
+                try:
+                    with open(os.path.join(folder, name), "rb") as stream:
+                        import json
 
-                    listed = json.load(stream)
-            except (OSError, ValueError):
-                continue
-            if isinstance(listed, dict) and listed.get("sessionId") == session_id:
-                pid = listed.get("pid")
-                if isinstance(pid, int) and pid > 0 and _is_running(pid):
-                    return True
+                        listed = json.load(stream)
+                except (OSError, ValueError):
+                    continue
+                if isinstance(listed, dict) and listed.get("sessionId") == session_id:
+                    pid = listed.get("pid")
+                    if isinstance(pid, int) and pid > 0 and _is_running(pid):
+                        return True
         return False
 
     def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str:
@@ -154,7 +155,9 @@ class ClaudeCode(agents.Client):
         name = f"agent-{ids.check_component(agent_id, 'agent_id')}.jsonl"
         path = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
         old_path = os.path.join(os.path.dirname(transcript_path), name)  # of older clients
-        return old_path if not os.path.exists(path) and os.path.exists(old_path) else path
+        if not os.path.exists(path) and os.path.exists(old_path):
+            return old_path
+        return path
 
 
 def _is_running(pid: int) -> bool:

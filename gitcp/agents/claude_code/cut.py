@@ -35,11 +35,14 @@ def list_prompts(data: bytes) -> list[Prompt]:
     """The person's prompts, in order: (text, time, the leaf before it)."""
     lines = _load(data)
     tree = _Tree(lines)
-    return [
-        (text, str(line.get("timestamp") or ""), tree.parent[uuid] or "")
-        for _, line in lines
-        if (uuid := _get_uuid(line)) and (text := _find_prompt(line))
-    ]
+    found: list[Prompt] = []
+    for _, line in lines:
+        uuid = _get_uuid(line)
+        if uuid:
+            text = _find_prompt(line)
+            if text:
+                found.append((text, str(line.get("timestamp") or ""), tree.parent[uuid] or ""))
+    return found
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
@@ -63,7 +66,8 @@ def cut_conversation(
     if not exact:
         leaf = tree.find_before_compaction(tree.find_end_of_turn(leaf))
     uuids = tree.add_siblings(tree.list_ancestors(leaf), tree.at[leaf], exact)
-    parts, dropped = [], 0
+    parts = []
+    dropped = 0
     left_out: dict[str, str | None] = {}  # line -> its parent
     for raw, line in lines:
         uuid = _get_uuid(line)
@@ -74,7 +78,10 @@ def cut_conversation(
         if cleaned is None:
             left_out[uuid] = tree.parent.get(uuid)
             continue
-        while (parent := str(cleaned.get("parentUuid"))) in left_out:
+        while True:
+            parent = str(cleaned.get("parentUuid"))
+            if parent not in left_out:
+                break
             cleaned = {**cleaned, "parentUuid": left_out[parent]}
         text = raw if cleaned is line else _format_line(cleaned)
         parts.append(_rename_session(text, old_id, new_id) + b"\n")
@@ -88,7 +95,10 @@ def _is_history(line: dict[str, Any], uuids: set[str]) -> bool:
 
 def _drop_thinking(line: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
     """(a line without its blocks of thinking, None if it has no other; their number)."""
-    blocks = _get_blocks(line) if line.get("type") == "assistant" else []
+    if line.get("type") == "assistant":
+        blocks = _get_blocks(line)
+    else:
+        blocks = []
     left = [b for b in blocks if not (isinstance(b, dict) and b.get("type") in _THINKING)]
     count = len(blocks) - len(left)
     if not count:
@@ -116,15 +126,20 @@ class _Tree:
         self.parent: dict[str, str | None] = {}
         previous: str | None = None
         for number, (_, line) in enumerate(lines):
-            if uuid := _get_uuid(line):
+            uuid = _get_uuid(line)
+            if uuid:
                 self.at[uuid] = number
                 parent = line.get("parentUuid", previous)
-                self.parent[uuid] = parent if isinstance(parent, str) else None
+                if isinstance(parent, str):
+                    self.parent[uuid] = parent
+                else:
+                    self.parent[uuid] = None
                 previous = uuid
 
     def find_end_of_turn(self, leaf: str) -> str:
         """The last line of leaf's turn: a client writes some lines after its Stop."""
-        turn, end = self.list_ancestors(leaf), leaf
+        turn = self.list_ancestors(leaf)
+        end = leaf
         for _, line in self._lines[self.at[leaf] + 1 :]:
             uuid = _get_uuid(line)
             if uuid and _ends_turn(line):
@@ -140,7 +155,8 @@ class _Tree:
         line = self._lines[position][1]
         if line.get("subtype") != "compact_boundary":
             return leaf
-        if (before := str(line.get("logicalParentUuid"))) in self.at:
+        before = str(line.get("logicalParentUuid"))
+        if before in self.at:
             return before
         earlier = [uuid for uuid, number in self.at.items() if number < position]
         return earlier[-1] if earlier else leaf
@@ -180,7 +196,8 @@ class _Tree:
         if caller is None:
             return "", ""
         first = caller
-        if message := _get_message(caller):
+        message = _get_message(caller)
+        if message:
             siblings = [line for line in lines if _get_message(line) == message]
             if not any(map(_list_calls, siblings[: siblings.index(caller)])):
                 first = siblings[0]
@@ -196,13 +213,17 @@ def _load(data: bytes) -> list[Line]:
 def _get_uuid(line: dict[str, Any]) -> str:
     """The uuid of a line of the session; '' for a line that cannot be a parent."""
     uuid = line.get("uuid")
-    return uuid if isinstance(uuid, str) and not line.get("isSidechain") else ""
+    if isinstance(uuid, str) and not line.get("isSidechain"):
+        return uuid
+    return ""
 
 
 def _get_message(line: dict[str, Any]) -> str:
     """The id of the agent's message that a line is a part of; '' for any other line."""
     key = ensure_object(line.get("message")).get("id")
-    return key if isinstance(key, str) and line.get("type") == "assistant" else ""
+    if isinstance(key, str) and line.get("type") == "assistant":
+        return key
+    return ""
 
 
 def _get_blocks(line: dict[str, Any]) -> list[Any]:

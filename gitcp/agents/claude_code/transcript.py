@@ -31,7 +31,9 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
     """The path that a call of a tool writes, as its input names it."""
-    path = arguments.get("file_path") or arguments.get("notebook_path") if name in WRITES else None
+    path = None
+    if name in WRITES:
+        path = arguments.get("file_path") or arguments.get("notebook_path")
     return path if isinstance(path, str) else None
 
 
@@ -50,12 +52,13 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             answer["seen"] = file.get("content")
         if isinstance(diff := result.get("bashEditDiff"), dict):
             answer["by_command"] = [_read_diff(file) for file in list_objects(diff.get("files"))]
-    for block in list_blocks(entry) if entry.get("type") == "user" else ():
-        if block.get("type") == "tool_result":
-            failed = block.get("is_error") is True or isinstance(result, str)
-            if str(block.get("content")).startswith("File created successfully at:"):
-                answer["created"] = True  # a subagent's transcript has only this
-            yield str(block.get("tool_use_id")), {**answer, "failed": failed}
+    if entry.get("type") == "user":
+        for block in list_blocks(entry):
+            if block.get("type") == "tool_result":
+                failed = block.get("is_error") is True or isinstance(result, str)
+                if str(block.get("content")).startswith("File created successfully at:"):
+                    answer["created"] = True  # a subagent's transcript has only this
+                yield str(block.get("tool_use_id")), {**answer, "failed": failed}
 
 
 def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -63,7 +66,10 @@ def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     edits: list[list[Any]] = []
     for hunk in list_objects(file.get("hunks")):
         listed = hunk.get("lines")
-        lines = [s for s in listed if isinstance(s, str)] if isinstance(listed, list) else []
+        if isinstance(listed, list):
+            lines = [s for s in listed if isinstance(s, str)]
+        else:
+            lines = []
         old, new = (
             "".join(f"{s[1:]}\n" for s in lines if s[:1] in kinds) for kinds in (" -", " +")
         )
@@ -144,7 +150,9 @@ class Scanner:
                 self.scan["model"] = message["model"]
 
     def take_call(self, block: dict[str, Any]) -> None:
-        name, key, arguments = block.get("name"), block.get("id"), block.get("input")
+        name = block.get("name")
+        key = block.get("id")
+        arguments = block.get("input")
         if not isinstance(name, str) or not isinstance(key, str) or not isinstance(arguments, dict):
             return
         path = find_written_path(name, arguments)

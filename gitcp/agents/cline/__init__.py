@@ -57,7 +57,8 @@ class Cline(agents.Client):
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(the hook, its payload with Claude Code's keys); hook "" for a subagent's turn."""
-        event, parent = self.EVENTS.get(name), fields.get("parent_agent_id")
+        event = self.EVENTS.get(name)
+        parent = fields.get("parent_agent_id")
         if event is None or (parent is not None and event in ("turn-start", "turn-end")):
             return "", fields
         context = agents.get_object(fields, "sessionContext")

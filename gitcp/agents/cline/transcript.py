@@ -19,7 +19,10 @@ _CREATED = "File created successfully at:"
 
 def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages of the document, in order."""
-    return [message for part in parts for message in list_objects(part.get("messages"))]
+    found: list[dict[str, Any]] = []
+    for part in parts:
+        found += list_objects(part.get("messages"))
+    return found
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -61,4 +64,6 @@ def _extract_typed(text: str) -> str:
     """A prompt without the element that the client puts around it."""
     head, _, body = text.partition(">")
     inner, end, _ = body.rpartition("</user_input>")
-    return inner if head.startswith("<user_input") and end else text
+    if head.startswith("<user_input") and end:
+        return inner
+    return text

@@ -94,7 +94,8 @@ class Codex(agents.Client):
     def name_transcript(self, session_id: str, time: str) -> str:
         """The file of a session's transcript below locate_sessions().  time: its start,
         RFC 3339."""
-        day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
+        day = time[:10].replace("-", os.sep)
+        second = time[:19].replace(":", "-")
         return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
 
     def is_open(self, home: str, session_id: str) -> bool:
@@ -104,12 +105,15 @@ class Codex(agents.Client):
 
     def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
         """The transcript of a subagent, found beside its session's; None when there is none."""
-        folder, end = os.path.dirname(transcript_path), f"-{agent_id}.jsonl"
+        folder = os.path.dirname(transcript_path)
+        end = f"-{agent_id}.jsonl"
         try:
             names = sorted(name for name in os.listdir(folder) if name.endswith(end))
         except OSError:
             return None
-        return os.path.join(folder, names[-1]) if names else None
+        if names:
+            return os.path.join(folder, names[-1])
+        return None
 
 
 CLIENT = Codex()

@@ -28,16 +28,20 @@ def find_last_leaf(data: bytes) -> str:
 
 def list_prompts(data: bytes) -> list[Prompt]:
     """The person's prompts, in order: (text, time, the leaf before it)."""
-    lines, prompts, turn = _split_lines(data), [], 0
+    lines = _split_lines(data)
+    prompts = []
+    turn = 0
     leaves = _Leaves(lines)
     for number, line in enumerate(lines):
         payload = _load_payload(line)
         if payload.get("type") == "task_started":
             turn = number
         is_prompt = payload.get("type") == "message" and payload.get("role") == "user"
-        if is_prompt and (text := extract_prompt(payload.get("content"))):
-            leaf = leaves.name_leaf(turn) if turn > _HEADER else ""
-            prompts.append((text, _get_time(line), leaf))
+        if is_prompt:
+            text = extract_prompt(payload.get("content"))
+            if text:
+                leaf = leaves.name_leaf(turn) if turn > _HEADER else ""
+                prompts.append((text, _get_time(line), leaf))
     return prompts
 
 
@@ -94,12 +98,16 @@ class _Leaves:
     def name_leaf(self, end: int) -> str:
         """The leaf of the first end lines; '' without one."""
         count = bisect_left(self._numbers, end)
-        return f"{count} {_get_time(self._lines[self._numbers[count - 1]])}" if count else ""
+        if count:
+            return f"{count} {_get_time(self._lines[self._numbers[count - 1]])}"
+        return ""
 
     def find_end(self, leaf: str) -> int:
         """The number of lines of a leaf; 0 if this rollout does not have it."""
         count = int(leaf.partition(" ")[0] or 0)
-        end = self._numbers[count - 1] + 1 if 0 < count <= len(self._numbers) else 0
+        end = 0
+        if 0 < count <= len(self._numbers):
+            end = self._numbers[count - 1] + 1
         return end if self.name_leaf(end) == leaf else 0
 
 
@@ -109,8 +117,13 @@ def _get_time(line: bytes) -> str:
 
 def _get_call(line: bytes, kinds: tuple[str, ...]) -> str:
     """The id of the call that a line of one of these kinds is about."""
-    payload = _load_payload(line) if b'"call_id"' in line else {}
-    return str(payload.get("call_id") or "") if payload.get("type") in kinds else ""
+    if b'"call_id"' in line:
+        payload = _load_payload(line)
+    else:
+        payload = {}
+    if payload.get("type") in kinds:
+        return str(payload.get("call_id") or "")
+    return ""
 
 
 def _list_outputs(lines: list[bytes], end: int) -> list[bytes]:

@@ -42,7 +42,8 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     payload = json.ensure_object(entry.get("payload"))
     item = json.ensure_object(payload.get("item")) or payload
-    key, kind = str(item.get("call_id") or item.get("id")), item.get("type")
+    key = str(item.get("call_id") or item.get("id"))
+    kind = item.get("type")
     if kind in _CHANGES and item.get("status") != "inProgress":
         done = _is_done(item)
         by_path = json.ensure_object(item.get("changes")).items() if done else ()
@@ -126,7 +127,10 @@ class Scanner(transcript_facts.Scanner):
             last = _list_counts(info, "last_token_usage") or total
             self.total = [count - own for count, own in zip(total, last, strict=True)]
             self.forked = False
-        before = self.total if sum(total) >= sum(self.total) else [0] * 4
+        if sum(total) >= sum(self.total):
+            before = self.total
+        else:
+            before = [0] * 4
         growth = (max(0, new - old) for new, old in zip(total, before, strict=True))
         fresh, read, write, output = growth
         usage = transcripts.make_usage(max(0, fresh - read - write), write, read, output, 1)
@@ -136,7 +140,10 @@ class Scanner(transcript_facts.Scanner):
     def take_changes(self, changes: object) -> None:
         for path, change in json.ensure_object(changes).items():
             moved = json.ensure_object(change).get("move_path")
-            paths = [path, moved] if isinstance(moved, str) else [path]
+            if isinstance(moved, str):
+                paths = [path, moved]
+            else:
+                paths = [path]
             self.written_paths = transcripts.join_unique(self.written_paths, paths)
 
     def list_patched(self, name: str, arguments: dict[str, Any]) -> list[str]:
@@ -147,7 +154,8 @@ class Scanner(transcript_facts.Scanner):
         """Complete the scan, and note the newest message of the lines."""
         super().finish(())
         self.scan["carry"] |= {"cwd": self.cwd, "total": self.total}
-        self.scan["carry"] |= {"forked": True} if self.forked else {}
+        if self.forked:
+            self.scan["carry"] |= {"forked": True}
         ordered = [*lines]
         transcripts.note_newest(self.scan, ordered, _find_last_identifier(ordered))
         return self.scan
@@ -157,15 +165,15 @@ def _list_counts(info: object, key: str) -> list[int] | None:
     """(input, its parts read from and written to the cache, output); None without counts."""
     counts = json.ensure_object(info).get(key)
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens".split()
-    return (
-        [transcripts.parse_count(counts.get(n)) for n in names]
-        if isinstance(counts, dict)
-        else None
-    )
+    if isinstance(counts, dict):
+        return [transcripts.parse_count(counts.get(n)) for n in names]
+    return None
 
 
 def _make_absolute(cwd: str, path: str) -> str:
-    return path if path.startswith("/") or not cwd else f"{cwd.rstrip('/')}/{path}"
+    if path.startswith("/") or not cwd:
+        return path
+    return f"{cwd.rstrip('/')}/{path}"
 
 
 def _find_last_identifier(lines: list[bytes]) -> str | None:

@@ -83,7 +83,8 @@ class Copilot(agents.Client):
         subagent's turn."""
         name = _CLAUDES.get(name, name[:1].lower() + name[1:])
         fields = {_make_snake_case(key): value for key, value in fields.items()}
-        event, agent = self.EVENTS.get(name), fields.get("agent_id")
+        event = self.EVENTS.get(name)
+        agent = fields.get("agent_id")
         if agent is not None and event in ("turn-start", "turn-end"):
             return "", fields
         if agent is not None and fields.get("session_id") == agent:
@@ -117,7 +118,8 @@ def _take_result(tool: Tool, result: dict[str, Any]) -> None:
     agents.add_output(tool, result.get("text_result_for_llm"))
     shell = tool.get("output", "").partition("in background with shellId: ")[2]
     if shell:
-        tool["background"], tool["background_id"] = True, shell.partition(">")[0].strip()
+        tool["background"] = True
+        tool["background_id"] = shell.partition(">")[0].strip()
 
 
 def _format_moment(stamp: object) -> str:

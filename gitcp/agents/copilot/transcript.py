@@ -22,7 +22,8 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts).  A subagent's lines name it."""
-    kind, data = entry.get("type"), ensure_object(entry.get("data"))
+    kind = entry.get("type")
+    data = ensure_object(entry.get("data"))
     if kind == "user.message" and not entry.get("agentId"):
         yield "prompt", str(data.get("content") or "")
     elif kind == "assistant.message":
@@ -32,7 +33,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             arguments = call.get("arguments")
             if isinstance(arguments, str):
                 arguments = {"patch": arguments}
-            key, name = str(call.get("toolCallId")), str(call.get("name"))
+            key = str(call.get("toolCallId"))
+            name = str(call.get("name"))
             yield "call", key, name, ensure_object(arguments)
     elif kind == "tool.execution_complete":
         text = transcript_facts.extract_text(data.get("result") or data.get("error"))

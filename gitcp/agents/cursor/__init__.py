@@ -89,7 +89,9 @@ class Cursor(agents.Client):
         (gitcp.agents.reading.edits)."""
         folder, name = os.path.split(path.removesuffix(".jsonl"))
         above, below = os.path.split(folder)
-        parent = os.path.basename(above) if below == "subagents" else ""
+        parent = ""
+        if below == "subagents":
+            parent = os.path.basename(above)
         return {"session": name, "parent": parent, "agent": "", "cwd": ""}
 
 

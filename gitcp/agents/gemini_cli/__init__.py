@@ -75,7 +75,10 @@ class GeminiCli(agents.Client):
         folders = [
             os.path.join(home, self.TRANSCRIPTS, self.name_project(home, p)) for p in (cwd, *below)
         ]
-        return [path for folder in folders for path in list_files(folder, ".jsonl", ".json")]
+        found: list[str] = []
+        for folder in folders:
+            found += list_files(folder, ".jsonl", ".json")
+        return found
 
     def name_transcript(self, session_id: str, time: str) -> str:
         """The file of a session's transcript below locate_sessions().  time: its start,

@@ -23,10 +23,13 @@ def find_last_leaf(data: bytes) -> str:
 
 def list_prompts(data: bytes) -> list[Prompt]:
     """The person's prompts, in order: (text, time, the leaf before it)."""
-    leaf, prompts = "", []
+    leaf = ""
+    prompts = []
     for part in _load_parts(data):
-        if part.get("type") == "user" and (text := extract_prompt(part.get("content"))):
-            prompts.append((text, str(part.get("timestamp") or ""), leaf))
+        if part.get("type") == "user":
+            text = extract_prompt(part.get("content"))
+            if text:
+                prompts.append((text, str(part.get("timestamp") or ""), leaf))
         if prompts:  # a conversation needs a prompt
             leaf = str(part.get("id") or leaf)
     return prompts
@@ -35,7 +38,10 @@ def list_prompts(data: bytes) -> list[Prompt]:
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     """(the id of the message before the first call of that id, that of the message with the result
     of the last such call); each '' if there is none, both '' for a document."""
-    lines = [] if _load_document(data) else _load_lines(data)
+    if _load_document(data):
+        lines = []
+    else:
+        lines = _load_lines(data)
     callers = [n for n, line in enumerate(lines) if _has_call(line, call)]
     if not callers:
         return "", ""
@@ -57,7 +63,8 @@ def cut_conversation(
     """(the conversation up to the message leaf and, unless exact, to the end of its turn; [], as
     nothing is left out).  Returns b'' if no message has that id.
     """
-    document, parts = _load_document(data), _cut_after(_load_parts(data), leaf, exact)
+    document = _load_document(data)
+    parts = _cut_after(_load_parts(data), leaf, exact)
     if not parts:
         return b"", []
     if document:
@@ -68,14 +75,20 @@ def cut_conversation(
 
 
 def _load_document(data: bytes) -> dict[str, Any] | None:
-    document = transcripts.load_entry(data) if data.lstrip()[:1] == b"{" else None
-    return document if document and isinstance(document.get("messages"), list) else None
+    document = None
+    if data.lstrip()[:1] == b"{":
+        document = transcripts.load_entry(data)
+    if document and isinstance(document.get("messages"), list):
+        return document
+    return None
 
 
 def _load_parts(data: bytes) -> list[dict[str, Any]]:
     """The messages of a document; else all lines."""
     document = _load_document(data)
-    return list_objects(document["messages"]) if document else _load_lines(data)
+    if document:
+        return list_objects(document["messages"])
+    return _load_lines(data)
 
 
 def _load_lines(data: bytes) -> list[dict[str, Any]]:
@@ -107,4 +120,6 @@ def _rename_session(part: dict[str, Any], new_id: str) -> dict[str, Any]:
     keys = part.get("$set")
     if isinstance(keys, dict) and "sessionId" in keys:
         return {**part, "$set": {**keys, "sessionId": new_id}}
-    return {**part, "sessionId": new_id} if "sessionId" in part else part
+    if "sessionId" in part:
+        return {**part, "sessionId": new_id}
+    return part

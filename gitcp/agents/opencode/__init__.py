@@ -65,8 +65,10 @@ class Opencode(agents.Client):
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(the hook, its payload with Claude Code's keys); of a subagent's hooks only those of
         tools are events."""
-        event, parent = self.EVENTS.get(name), fields.get("parent")
-        call, output = agents.get_object(fields, "input"), agents.get_object(fields, "output")
+        event = self.EVENTS.get(name)
+        parent = fields.get("parent")
+        call = agents.get_object(fields, "input")
+        output = agents.get_object(fields, "output")
         by_tool = event in ("tool-start", "tool-end")
         if parent is not None and not by_tool:
             return "", fields
@@ -82,7 +84,8 @@ class Opencode(agents.Client):
             common["prompt"] = extract_prompt(agents.get_objects(output, "parts"))
             common["model"] = agents.get_object(message, "model").get("modelID")
         elif by_tool:
-            common["tool_name"], common["tool_use_id"] = call.get("tool"), call.get("callID")
+            common["tool_name"] = call.get("tool")
+            common["tool_use_id"] = call.get("callID")
             source = output if event == "tool-start" else call
             common["tool_input"] = agents.get_object(source, "args")
             common["result"] = output if event == "tool-end" else {}
@@ -90,7 +93,8 @@ class Opencode(agents.Client):
 
     def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
         """The call of an adapted payload."""
-        tool, result = agents.read_tool(fields, self.KINDS, self.PATHS, cwd), fields["result"]
+        tool = agents.read_tool(fields, self.KINDS, self.PATHS, cwd)
+        result = fields["result"]
         agents.add_output(tool, result.get("output"))
         child = agents.get_object(result, "metadata").get("sessionId")
         if tool["kind"] == "task" and child is not None:

@@ -30,7 +30,8 @@ def append_messages(database: str, session_id: str, path: str, done: bool = True
     if db is None:
         return False
     try:
-        last, lines = _trim_to_last(path), []
+        last = _trim_to_last(path)
+        lines = []
         if last is None:
             lines.append({"info": _read_session(db, session_id)})
         messages = list(_read_messages(db, session_id, last or ""))

@@ -30,7 +30,8 @@ def split_document(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts)."""
-    info, parts = ensure_object(entry.get("info")), list_objects(entry.get("parts"))
+    info = ensure_object(entry.get("info"))
+    parts = list_objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")
     if isinstance(created := ensure_object(info.get("time")).get("created"), int):
@@ -62,7 +63,8 @@ def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:
     if part.get("type") == "text" and part.get("text"):
         yield "reply", str(part["text"])
     elif part.get("type") == "tool":
-        key, state = str(part.get("callID")), ensure_object(part.get("state"))
+        key = str(part.get("callID"))
+        state = ensure_object(part.get("state"))
         yield "call", key, str(part.get("tool")), ensure_object(state.get("input"))
         if state.get("status") in ("completed", "error"):
             text = transcript_facts.extract_text(state.get("output") or state.get("error"))

@@ -76,7 +76,8 @@ def check_name(name: object) -> str:
 
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    kind, input_paths = agents.get_text(fields, "kind") or "other", fields.get("input_paths")
+    kind = agents.get_text(fields, "kind") or "other"
+    input_paths = fields.get("input_paths")
     if kind not in Other.KINDS:
         raise InputError(
             f"unknown kind of tool {ascii(kind)[:80]}: 'kind' is one of {', '.join(Other.KINDS)}"

@@ -26,7 +26,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts)."""
     if entry.get("type") != "transcript":
         return
-    kind, tool = entry.get("kind"), ensure_object(entry.get("tool"))
+    kind = entry.get("kind")
+    tool = ensure_object(entry.get("tool"))
     if kind in _WORDS:
         yield _WORDS[kind], str(entry.get("text") or "")
     elif kind == "call":
@@ -43,4 +44,6 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 def list_written_paths(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call, in the form of an event record, writes."""
     paths = arguments.get("input_paths")
-    return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+    if isinstance(paths, list):
+        return [path for path in paths if isinstance(path, str)]
+    return []

@@ -23,7 +23,8 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts)."""
     message = ensure_object(entry.get("message"))
-    role, content = message.get("role"), message.get("content")
+    role = message.get("role")
+    content = message.get("content")
     if role == "user":
         yield "prompt", transcript_facts.join_texts(content)
     elif role == "toolResult":
@@ -39,7 +40,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             if block.get("type") == "text":
                 yield "reply", str(block.get("text") or "")
             elif block.get("type") == "toolCall":
-                key, name = str(block.get("id")), str(block.get("name"))
+                key = str(block.get("id"))
+                name = str(block.get("name"))
                 yield "call", key, name, ensure_object(block.get("arguments"))
         counts = ensure_object(message.get("usage"))
         usage = transcript_facts.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")

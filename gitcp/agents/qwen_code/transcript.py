@@ -24,13 +24,16 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts)."""
-    kind, parts = entry.get("type"), list_objects(ensure_object(entry.get("message")).get("parts"))
+    kind = entry.get("type")
+    parts = list_objects(ensure_object(entry.get("message")).get("parts"))
     if kind == "user":
         yield "prompt", transcript_facts.join_texts(parts)
     elif kind == "assistant":
         for part in parts:
-            if call := ensure_object(part.get("functionCall")):
-                key, name = str(call.get("id")), str(call.get("name"))
+            call = ensure_object(part.get("functionCall"))
+            if call:
+                key = str(call.get("id"))
+                name = str(call.get("name"))
                 yield "call", key, name, ensure_object(call.get("args"))
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
                 yield "reply", part["text"]
@@ -47,6 +50,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, its result) of an entry (gitcp.agents.reading.edits)."""
-    if result := ensure_object(entry.get("toolCallResult")):
+    result = ensure_object(entry.get("toolCallResult"))
+    if result:
         answer = {"failed": result.get("status") != "success"}
         yield str(result.get("callId")), {**answer, **read_display(result.get("resultDisplay"))}

@@ -87,7 +87,9 @@ def select_turns(data: bytes, turns: Iterable[object]) -> tuple[list[Entry], int
         entries_of_turns[-1].append((role, text))
     prompts = {n: entries[0][1] for n, entries in enumerate(entries_of_turns) if n}
     numbers = {prompt_text.find_number(prompts, turn) for turn in turns} - {0}
-    messages = [entry for number in sorted(numbers) for entry in entries_of_turns[number]]
+    messages = []
+    for number in sorted(numbers):
+        messages += entries_of_turns[number]
     return messages, len(prompts) - len(numbers)
 
 
@@ -250,7 +252,8 @@ class _Lines:
                 number += 1
                 if number == len(self._pieces):
                     return ""
-                piece, start = self._pieces[number], 0
+                piece = self._pieces[number]
+                start = 0
             items = self._list_items(_get_line(piece, start))
 
     def _list_items(self, line: bytes) -> list[Item]:
@@ -288,7 +291,8 @@ def _find_call_by_items(
         elif item["kind"] == "answer" and context:
             context["after"] = context["after"] or item["text"]
         elif item["kind"] == "call" and context is None:
-            name, given = item["name"], item["input"]
+            name = item["name"]
+            given = item["input"]
             if not is_call(tool_use_id, item["id"], given):
                 continue
             context = {"before": before, "name": name, "given": given, "after": "", "task": None}

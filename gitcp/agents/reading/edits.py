@@ -93,7 +93,8 @@ def recognise_client(path: str) -> str:
     """The name of the client of a transcript, by its shape.  Raises InputError for an unknown one,
     and OSError."""
     for entry in islice(read_entries(path), _HEAD):
-        if client := items.recognise_client(entry):
+        client = items.recognise_client(entry)
+        if client:
             return client.NAME
     raise InputError(f"cannot tell whose transcript '{path}' is: give --agent")
 
@@ -131,11 +132,14 @@ class Reading:
     def __init__(self, client: Client, cwd: str, agent: str = "", began: int = 0) -> None:
         """cwd: its first directory.  agent: the subagent's id.  began: the time, in ns since 1970,
         of the entries before the first one with a time."""
-        self._client, self._reader = client, client.get_reader()
-        self._cwd, self._agent = cwd, agent
+        self._client = client
+        self._reader = client.get_reader()
+        self._cwd = cwd
+        self._agent = agent
         self._kinds = {**_SHELLS, **client.KINDS}
         self._path_keys = (*client.PATHS, "filePath", "path", "absolutePath")
-        self._time, self.is_timed = began, False
+        self._time = began
+        self.is_timed = False
         self.turns: list[Turn] = []
         self.last_command = 0  # when the last command began, in ns since 1970
         self.ran_commands = False
@@ -181,8 +185,10 @@ class Reading:
 
     def _take_time(self, stamp: object) -> None:
         """Note the time of an entry, if it has one."""
-        if time := _parse_time(stamp):
-            self._time, self.is_timed = time, True
+        time = _parse_time(stamp)
+        if time:
+            self._time = time
+            self.is_timed = True
 
     def _is_new(self, entry: dict[str, Any]) -> bool:
         """Whether an entry's prompt is the person's and new: a resumed session of Gemini's sets all
@@ -202,10 +208,14 @@ class Reading:
 
     def _take_call(self, item: Item) -> None:
         """Note the edits of a call by its input, and the file that it shows."""
-        call, kind = item["id"], self._kinds.get(item["name"], "")
+        call = item["id"]
+        kind = self._kinds.get(item["name"], "")
         if call in self._finished:
             return
-        arguments = item["input"] if isinstance(item["input"], dict) else {"patch": item["input"]}
+        if isinstance(item["input"], dict):
+            arguments = item["input"]
+        else:
+            arguments = {"patch": item["input"]}
         if call and kind == "shell":
             self.ran_commands = True
             self.last_command = self._time
@@ -215,7 +225,8 @@ class Reading:
         if call and kind in ("write", "shell"):
             changes = self._list_changes(item["name"], kind, arguments)
             self._edits[call] = [self._make_edit(call, *change) for change in changes]
-        if path := self._find_shown(kind, arguments):
+        path = self._find_shown(kind, arguments)
+        if path:
             shows_content = kind == "shell" or getattr(self._reader, "SHOWS_FILES", False)
             self._views[call] = os.path.normpath(os.path.join(self._cwd, path)), shows_content
 
@@ -241,7 +252,8 @@ class Reading:
 
     def _take_content(self, path: str, content: str) -> Iterator[Edit]:
         """The edits of commands that a file's new content shows."""
-        if change := self._sightings.find_edit(path, content, len(self.turns)):
+        change = self._sightings.find_edit(path, content, len(self.turns))
+        if change:
             command, tells = change
             edit = self._make_edit(command["call"], path, tells)
             yield {**edit, "turn": command["turn"], "at": command["at"]}
@@ -251,7 +263,8 @@ class Reading:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, its change) of a call that writes."""
         named = _find_text([arguments], *self._path_keys)
-        if patch := "" if named else agents.find_patch(arguments):
+        patch = "" if named else agents.find_patch(arguments)
+        if patch:
             yield from _parse_patch(patch)
             return
         if kind == "shell":
@@ -264,8 +277,9 @@ class Reading:
         except InputError:
             return
         tells = {key: value for key, value in tool.items() if key in _CHANGES}
-        for path in tool["input_paths"] if tells else ():
-            yield path, tells
+        if tells:
+            for path in tool["input_paths"]:
+                yield path, tells
 
     def _make_edit(self, call: str, path: str, tells: dict[str, Any]) -> Edit:
         return {
@@ -302,7 +316,9 @@ class Reading:
     def _complete_edit(self, edit: Edit) -> Iterator[Edit]:
         """The edit, with the content before it if that is known; first the edits of commands that
         this content shows."""
-        path, tells, turn = edit["path"], edit["tells"], len(self.turns)
+        path = edit["path"]
+        tells = edit["tells"]
+        turn = len(self.turns)
         if isinstance(tells.get("original"), str):
             yield from self._take_content(path, tells["original"])
         elif "content" in tells and not tells.get("created"):
@@ -338,15 +354,19 @@ def _parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def _find_cwd(entry: dict[str, Any]) -> str:
     """The directory of an entry; '' if it names none."""
     cwd = entry.get("cwd") or ensure_object(entry.get("payload")).get("cwd")
-    return cwd if isinstance(cwd, str) and os.path.isabs(cwd) else ""
+    if isinstance(cwd, str) and os.path.isabs(cwd):
+        return cwd
+    return ""
 
 
 def find_line_time(line: bytes) -> int:
     """The time of a transcript's line, in ns since 1970; 0 without one."""
     if line.count(_STAMP) == 1:  # quotes of a text in a line are escaped
         parts = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
-        if not parts[0] and (at := parse_time(parts[1].decode("utf-8", "replace"))):
-            return at
+        if not parts[0]:
+            at = parse_time(parts[1].decode("utf-8", "replace"))
+            if at:
+                return at
     return _parse_time((transcripts.load_entry(line) or {}).get("timestamp"))
 
 

@@ -92,7 +92,9 @@ class Transcript(NamedTuple):
 
 def _get_facts_module(reader: ModuleType | None) -> ModuleType:
     """The module whose list_facts() is for the entries of a transcript of this reader."""
-    return reader if reader and hasattr(reader, "list_facts") else blocks
+    if reader and hasattr(reader, "list_facts"):
+        return reader
+    return blocks
 
 
 def list_entry_items(
@@ -153,7 +155,11 @@ def open_transcript(data: bytes, load: Load = transcripts.load_entry) -> Transcr
         split = getattr(reader, "split_document", None)
         return Transcript(reader, split(document) if split else [], data, load)
     lines = () if first is None and document else _split_lines(data)
-    parts = [part for line in lines if (part := load(line)) is not None]
+    parts = []
+    for line in lines:
+        part = load(line)
+        if part is not None:
+            parts.append(part)
     return Transcript(reader, reader.list_messages(parts or [document]), data, load)
 
 

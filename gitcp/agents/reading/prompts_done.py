@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
     from gitcp.text.record_types import Item
 
-WRITE, READ, SHELL, TASK, SAID = "write", "read", "shell", "task", "said"
+WRITE = "write"
+READ = "read"
+SHELL = "shell"
+TASK = "task"
+SAID = "said"
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
 _OLD = ("old_string", "old_str", "old_text", "oldString")
 _NEW = ("new_string", "new_str", "new_text", "newString")
@@ -132,7 +136,8 @@ class _Reading:
             return
         deed = Deed(WRITE, path)
         for edit in list_objects(arguments.get("edits")) or [arguments]:
-            old, new = _get_first(edit, _OLD), _get_first(edit, _NEW)
+            old = _get_first(edit, _OLD)
+            new = _get_first(edit, _NEW)
             added, removed = _count_lines(old, new)
             deed.added += added
             deed.removed += removed

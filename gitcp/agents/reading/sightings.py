@@ -84,7 +84,9 @@ class Sightings:
             return None
         starts = (command["moment"] for command in self._commands if command["call"] == call)
         end = min(starts, default=self._moment + 1)
-        return before if self._is_unseen(before, content, moment, end) else None
+        if self._is_unseen(before, content, moment, end):
+            return before
+        return None
 
     def find_edit(
         self, path: str, content: str, turn: int
@@ -107,7 +109,9 @@ class Sightings:
     def _find_content(self, path: str, turn: int) -> tuple[str | None, int]:
         """(the content that a turn saw last of a file, None without one; its moment)."""
         content, seen_in, moment = self._contents.get(path, (None, turn, 0))
-        return (content, moment) if seen_in == turn else (None, moment)
+        if seen_in == turn:
+            return (content, moment)
+        return (None, moment)
 
     def _list_commands(self, path: str, moment: int) -> list[Command]:
         """The commands after a moment whose text has a file's name."""

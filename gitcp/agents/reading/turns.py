@@ -80,7 +80,8 @@ def gather_turns(
     started, which may have started others.  load: parses a line, or a document; each once.
     """
     transcript = open_transcript(data, load)
-    has_items, has_images = transcript.make_selection(), may_have_image(data)
+    has_items = transcript.make_selection()
+    has_images = may_have_image(data)
     of_document = transcript.messages is not None
     if client and of_document and not hasattr(client.get_reader(), "list_messages"):
         client = None  # it counts only in lines
@@ -93,7 +94,8 @@ def gather_turns(
 
     for number, line, entry in transcript.list_entries(selects):
         for item in transcript.list_items(number, entry, of_subagent):
-            if turn := gathering.take_item(item):
+            turn = gathering.take_item(item)
+            if turn:
                 tokens.begin(turn)
         tokens.take_entry(line, entry)
         if has_images and (not line or may_have_image(line)):
@@ -107,7 +109,8 @@ class _Gathering:
 
     def __init__(self, tasks: Mapping[str, bytes], load: Load) -> None:
         self.turns: list[Turn] = []
-        self._tasks, self._load = tasks, load
+        self._tasks = tasks
+        self._load = load
         self._calls: dict[str, Part] = {}
         self._images: list[Part] = []  # before the first turn
 
@@ -115,7 +118,9 @@ class _Gathering:
         """Add an item; the turn if the item begins one."""
         new_turn = None
         if item["kind"] == "prompt" or not self.turns:
-            prompt = item["text"] if item["kind"] == "prompt" else ""
+            prompt = ""
+            if item["kind"] == "prompt":
+                prompt = item["text"]
             before = self.turns[-1]["number"] if self.turns else 0
             new_turn = _begin_turn(before + bool(prompt), prompt, item)
             self.turns.append(new_turn)
@@ -129,7 +134,8 @@ class _Gathering:
             turn["parts"].append(part)
             turn["ticks"].append(item["time"])
         elif item["kind"] == "result":
-            if call := self._calls.get(item["id"]):
+            call = self._calls.get(item["id"])
+            if call:
                 call["result"] = cut_text(item["text"])
                 call["ended"] = _describe_end(item)
         else:
@@ -161,7 +167,8 @@ class _TokenCount:
     each turn, whose messages are counted alone; None for lines."""
 
     def __init__(self, scanner: Scanner | None, client: Client | None) -> None:
-        self._scanner, self._client = scanner, client
+        self._scanner = scanner
+        self._client = client
         self._turn: Turn | None = None
         self._before: Usage | None = None
 
@@ -183,11 +190,13 @@ class _TokenCount:
         """Set the tokens of the last turn."""
         if not self._scanner or not self._turn:
             return
-        if used := self._scanner.get_usage():
+        used = self._scanner.get_usage()
+        if used:
             self._turn["spent"] = transcripts.subtract_tokens(used, self._before)
         self._before = used
         if self._client:
-            self._scanner, self._before = self._client.make_scanner(), None
+            self._scanner = self._client.make_scanner()
+            self._before = None
 
 
 def _begin_turn(number: int, prompt: str, first: Item) -> Turn:
@@ -213,10 +222,15 @@ def _describe_end(result: Item) -> str:
 
 def _build_call(name: str, tool_input: Any) -> Part:
     part: Part = {"kind": "call", "name": name, "result": ""}
-    arguments = tool_input if isinstance(tool_input, dict) else {}
+    if isinstance(tool_input, dict):
+        arguments = tool_input
+    else:
+        arguments = {}
     part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
     edits = list_objects(arguments.get("edits")) or [arguments]
-    diff = [line for edit in edits for line in _list_diff(edit)]
+    diff = []
+    for edit in edits:
+        diff += _list_diff(edit)
     if diff:
         part["diff"] = diff
     elif isinstance(tool_input, str):
@@ -259,7 +273,9 @@ def _list_patched(text: str, path: str) -> list[tuple[str, str]]:
 
 
 def _split_text(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n") if text else []
+    if text:
+        return text.removesuffix("\n").split("\n")
+    return []
 
 
 def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -268,7 +284,10 @@ def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
     old, new = (next((edit[k] for k in keys if k in edit), None) for keys in (_OLD, _NEW))
     if not isinstance(new, str):
         return []
-    before = cut_text(old).split("\n") if isinstance(old, str) and old else []
+    if isinstance(old, str) and old:
+        before = cut_text(old).split("\n")
+    else:
+        before = []
     after = cut_text(new).split("\n") if new else []
     return _compare(before, after)
 
@@ -285,7 +304,8 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str
         rows += (("-", line) for line in before[i:old_at])
         rows += (("+", line) for line in after[j:new_at])
         rows += ((" ", line) for line in before[old_at : old_at + 1])
-        i, j = old_at + 1, new_at + 1
+        i = old_at + 1
+        j = new_at + 1
     return rows
 
 
@@ -296,4 +316,6 @@ def _encode(line: str) -> bytes:
 def cut_text(text: str) -> str:
     """A text, cut to _LONGEST characters with the number of those left out."""
     cut = len(text) - _LONGEST
-    return text if cut <= 0 else f"{text[:_LONGEST]}\n… {cut} more characters"
+    if cut <= 0:
+        return text
+    return f"{text[:_LONGEST]}\n… {cut} more characters"

@@ -105,7 +105,9 @@ def find_newest(lines: list[bytes], key: str) -> str | None:
     """The last non-empty text under key in the objects of lines."""
     mark = b'"%s"' % key.encode()
     for line in reversed(lines):
-        value = (load_entry(line) or {}).get(key) if mark in line else None
+        value = None
+        if mark in line:
+            value = (load_entry(line) or {}).get(key)
         if isinstance(value, str) and value:
             return value
     return None
@@ -119,9 +121,9 @@ def join_unique(*words: list[str]) -> list[str]:
 def list_blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """The content of an entry's message as blocks; a bare text is one."""
     content = ensure_object(entry.get("message")).get("content")
-    return (
-        [{"type": "text", "text": content}] if isinstance(content, str) else list_objects(content)
-    )
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return list_objects(content)
 
 
 def make_usage(
@@ -142,7 +144,9 @@ KEYS = tuple(make_usage())
 
 def parse_count(value: object) -> int:
     """A count of a client; 0 if it is absent, negative or not a number."""
-    return value if isinstance(value, int) and value > 0 else 0
+    if isinstance(value, int) and value > 0:
+        return value
+    return 0
 
 
 def list_counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
@@ -158,7 +162,11 @@ def add_tokens(*tokens: Usage | None) -> Usage:
     """The sum of usages, and separately of their subagents' parts; None counts as 0."""
     columns = zip(list_counts(None), *map(list_counts, tokens), strict=True)
     total = make_usage(*map(sum, columns))
-    parts = [part for u in tokens if (part := _get_subagents(u))]
+    parts = []
+    for u in tokens:
+        part = _get_subagents(u)
+        if part:
+            parts.append(part)
     if parts:
         total["subagent_tokens"] = add_tokens(*parts)
     return total
@@ -175,7 +183,8 @@ def subtract_tokens(now: Usage | None, before: Usage | None) -> Usage:
     """The difference of two usages; no count is below 0, as a transcript may have been cut."""
     pairs = zip(list_counts(now), list_counts(before), strict=True)
     delta = make_usage(*(max(0, new - old) for new, old in pairs))
-    if part := _get_subagents(now):
+    part = _get_subagents(now)
+    if part:
         delta["subagent_tokens"] = subtract_tokens(part, _get_subagents(before))
     return delta
 
@@ -193,8 +202,11 @@ def add_subagents(usage: Usage | None, subagents: Iterable[Usage | None]) -> Usa
 
 def flatten_tokens(tokens: Usage) -> Usage:
     """The usage with its subagents' part added to its own counts."""
-    part, total = _get_subagents(tokens), make_usage(*list_counts(tokens))
-    return add_tokens(total, flatten_tokens(part)) if part else total
+    part = _get_subagents(tokens)
+    total = make_usage(*list_counts(tokens))
+    if part:
+        return add_tokens(total, flatten_tokens(part))
+    return total
 
 
 def count_spent(stored: Any, agent: object) -> Usage:
@@ -217,7 +229,9 @@ def _get_subagents(tokens: Usage | None) -> Usage | None:
 # Read a transcript of any size in stretches of complete lines.
 STRETCH = 1 << 20  # bytes read at once
 LINE = 16 << 20  # the longest line that is not shortened
-HEAD, TAIL = 256 << 10, 64 << 10  # bytes that remain of a longer line
+# bytes that remain of a longer line
+HEAD = 256 << 10
+TAIL = 64 << 10
 LARGEST_DOCUMENT = 32 << 20  # the largest document that is read whole
 ROOM = 1 << 20  # new bytes that are always read, even of a transcript above its limit
 
@@ -231,7 +245,8 @@ def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stre
     if end - start <= room:
         yield from read_lines(read, start, end)
         return
-    tail, at = room // 4, start
+    tail = room // 4
+    at = start
     for new, at in read_lines(read, start, start + room - tail):
         yield new, at
     begin = find_next_line(read, max(at, end - tail), end)
@@ -331,7 +346,10 @@ def find_ends(data: bytes, first: int = 0) -> list[int]:
     """
     ends: list[int] = []
     start = 0
-    while (least := get_least_size(first + len(ends))) is not None:
+    while True:
+        least = get_least_size(first + len(ends))
+        if least is None:
+            break
         end = data.find(b"\n", start + least - 1) + 1
         if end == 0 or end == len(data):
             break

@@ -32,7 +32,8 @@ def list_paths(text: str) -> list[str]:
 def parse_hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
     """Yield (path, replaced lines, new lines) of each hunk of the patches in text; for an added
     file (path, None, content)."""
-    path, added = "", False
+    path = ""
+    added = False
     old: list[str] = []
     new: list[str] = []
     for line in [*_list_patch_lines(text), "@@"]:
@@ -44,9 +45,11 @@ def parse_hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
             continue
         if path and (old or new):
             yield path, None if added else _join_lines(old), _join_lines(new)
-        old, new = [], []
+        old = []
+        new = []
         if line.startswith(_HEADERS[:3]):
-            path, added = line.partition(": ")[2].strip(), line.startswith(_HEADERS[0])
+            path = line.partition(": ")[2].strip()
+            added = line.startswith(_HEADERS[0])
 
 
 def _list_patch_lines(text: str) -> Iterator[str]:
@@ -70,12 +73,15 @@ def parse_edits(diff: str) -> list[list[str | bool]]:
     hunks: list[list[str | bool]] = []
     old: list[str] = []
     new: list[str] = []
-    inside, kind = False, ""
+    inside = False
+    kind = ""
     for line in [*diff.removesuffix("\n").split("\n"), "@@"]:
         if line.startswith("@@"):
             if old or new:
                 hunks.append(["".join(old), "".join(new), False])
-            old, new, inside = [], [], True
+            old = []
+            new = []
+            inside = True
         elif inside and line.startswith("\\"):  # no newline at the end of the line above
             for side, without in ((old, "+"), (new, "-")):
                 if side and kind != without:
@@ -134,7 +140,8 @@ def find_written(command: str) -> Iterator[tuple[str, str]]:
 def _take_documents(command: str) -> tuple[str, dict[str, str]]:
     """The command with a mark for each of its here-documents, and the documents by mark."""
     documents: dict[str, str] = {}
-    lines, calls = iter(command.split("\n")), list[str]()
+    lines = iter(command.split("\n"))
+    calls = list[str]()
     for line in lines:
         call = line
         for start in re.finditer(_HERE, line):
@@ -149,7 +156,8 @@ def _take_documents(command: str) -> tuple[str, dict[str, str]]:
 
 def _parse_write(call: list[str], documents: dict[str, str]) -> tuple[str, str] | None:
     """(path, content) of a call that writes a file by a here-document or `echo`; else None."""
-    words, ends = list[str](), dict[str, str]()
+    words = list[str]()
+    ends = dict[str, str]()
     words_left = iter(call)
     for word in words_left:
         if word in (">", ">|", "<"):
@@ -158,9 +166,12 @@ def _parse_write(call: list[str], documents: dict[str, str]) -> tuple[str, str] 
             return None
         else:
             words.append(word)
-    path, document = ends.get(">", ""), documents.get(ends.get("<", ""))
+    path = ends.get(">", "")
+    document = documents.get(ends.get("<", ""))
     if words[:1] == ["tee"] and len(words) == 2 and not path:
-        return (words[1], document) if document is not None else None
+        if document is not None:
+            return (words[1], document)
+        return None
     if not path or path.startswith("/dev/"):
         return None
     if words == ["cat"] and document is not None:
@@ -202,7 +213,9 @@ def find_shown(command: str) -> str:
     if last[:1] != ["cat"] or len(last) != 2 or not all(map(_is_silent, first)):
         return ""
     folder = "".join(f"{call[1]}/" for call in first if call[0] == "cd" and len(call) == 2)
-    return "" if "$" in folder + last[1] or last[1] in _ELSE else folder + last[1]
+    if "$" in folder + last[1] or last[1] in _ELSE:
+        return ""
+    return folder + last[1]
 
 
 def _is_silent(call: Sequence[str]) -> bool:
@@ -218,18 +231,22 @@ def take_own(before: str, after: str, command: str) -> str:
     """before, with the changes towards after that consist of the command's own words: whole lines,
     or the words in which a line differs from one that it replaces."""
     speech = command + "\n" + command.replace("\\n", "\n")
-    old, new = before.split("\n"), after.split("\n")
+    old = before.split("\n")
+    new = after.split("\n")
     head = len(posixpath.commonprefix([old, new]))
     tail = len(posixpath.commonprefix([old[head:][::-1], new[head:][::-1]]))
-    result, ends = old[:head], old[len(old) - tail :]
-    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    result = old[:head]
+    ends = old[len(old) - tail :]
+    old = old[head : len(old) - tail]
+    new = new[head : len(new) - tail]
     if max(len(old), len(new)) > _MOST:
         return before
     import difflib
 
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for kind, i, old_end, j, new_end in matcher.get_opcodes():
-        removed, added = old[i:old_end], new[j:new_end]
+        removed = old[i:old_end]
+        added = new[j:new_end]
         own = all(_has_words(speech, line) or _has_change(speech, removed, line) for line in added)
         result += added if kind in ("insert", "replace") and own else removed
     return "\n".join([*result, *ends])

@@ -37,7 +37,10 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         return  # text that the client sent to the model beside the conversation
     kind = _ROLES.get(str(message.get("role") or entry.get("type")), "")
     content = message.get("content")
-    blocks = list_objects(content) if isinstance(content, list) else [{"text": content}]
+    if isinstance(content, list):
+        blocks = list_objects(content)
+    else:
+        blocks = [{"text": content}]
     calls = list_objects(entry.get("toolCalls"))
     answered = {call["id"] for call in calls if isinstance(call.get("id"), str)}
     blocks = [block for block in blocks if str(_get_call_id(block)) not in answered] + calls
@@ -67,7 +70,9 @@ def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
     if attachment.get("type") == "queued_command":
         return {"type": "user", "content": attachment.get("prompt")}
     payload = entry.get("payload")
-    return {"type": entry.get("type"), **payload} if isinstance(payload, dict) else entry
+    if isinstance(payload, dict):
+        return {"type": entry.get("type"), **payload}
+    return entry
 
 
 def _list_block_facts(block: dict[str, Any], kind: str) -> Iterator[Fact]:
@@ -81,7 +86,8 @@ def _list_block_facts(block: dict[str, Any], kind: str) -> Iterator[Fact]:
         if isinstance(arguments, str):
             arguments = transcripts.load_entry(arguments) or arguments
         yield "call", call_id, str(block.get("name") or "shell"), arguments
-        result, status = block.get("result", block.get("resultDisplay")), block.get("status")
+        result = block.get("result", block.get("resultDisplay"))
+        status = block.get("status")
         if result is not None or status in _ENDED:
             yield "result", call_id, status in _ENDED[1:], extract_text(result)
     elif kind and isinstance(block.get("text"), str):

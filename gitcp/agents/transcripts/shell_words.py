@@ -24,8 +24,12 @@ if TYPE_CHECKING:
         how: str
 
 
-ANY, TRACKED, UNTRACKED = "any", "tracked", "untracked"
-EXACT, BELOW, PATHSPEC = "exact", "below", "pathspec"
+ANY = "any"
+TRACKED = "tracked"
+UNTRACKED = "untracked"
+EXACT = "exact"
+BELOW = "below"
+PATHSPEC = "pathspec"
 _HINTS = ("git ", "rm ", "mv ", "cp ", "sed ", "tee ", "truncate ", "unlink ", "shred ", ">")
 _SHELLS = ("sh", "bash", "dash", "zsh")
 # Words before a command in a call, beside assignments, options and numbers.
@@ -40,7 +44,8 @@ _OVERWRITES = (">", ">|", "&>")
 _WRITES = (*_OVERWRITES, ">>", "&>>")
 _HOMES = ("~", "$HOME", "${HOME}")
 _HIDDEN = ("`", "$", "<(", ">(")  # signs of commands within words
-_SIGNS, _SPACES = "();<>|&", " \t\r\n"
+_SIGNS = "();<>|&"
+_SPACES = " \t\r\n"
 _BREAKS = frozenset((";", "&", "|", "&&", "||", "|&", "(", ")", ";;"))
 _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
 
@@ -74,7 +79,8 @@ def find_discards(
                     call_folder = posixpath.join(call_folder, words[2])
                 words = ["git", *words[3:]]
             losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
-            losses = list(_find_takings(words)) if taking else losses
+            if taking:
+                losses = list(_find_takings(words))
             resolved = (_resolve_loss(*loss, call_folder, root, fold) for loss in losses)
             discards += filter(None, resolved)
     except (ValueError, IndexError):
@@ -191,14 +197,17 @@ def _take_entries(words: Sequence[str], entries: list[str]) -> list[str]:
     verb = words[0] if words else "push"
     plain = [word for word in words[1:] if not word.startswith("-")]
     if verb == "clear":
-        taken, entries[:] = [*entries], []
+        taken = [*entries]
+        entries[:] = []
         return taken
     if verb in ("pop", "drop", "branch"):
         name = (plain[1:] if verb == "branch" else plain)[:1] or ["0"]
         number = name[0].removeprefix("refs/").removeprefix("stash@{").removesuffix("}")
         if number == "stash":
             number = "0"
-        return [entries.pop(int(number))] if number.isdecimal() else []
+        if number.isdecimal():
+            return [entries.pop(int(number))]
+        return []
     if verb not in _STASHES:
         entries.insert(0, "")
     return []
@@ -250,14 +259,16 @@ def _split_words(command: str) -> Iterator[str]:
         elif command[at] in _SPACES or command[at] in _SIGNS:
             if word is not None:
                 yield word
-            word, start = None, at
+            word = None
+            start = at
             while at < len(command) and command[at] in _SIGNS:
                 at += 1
             if at > start:
                 yield command[start:at]
             else:
                 at += 1
-                yield from ";" if command[start] == "\n" else ""
+                if command[start] == "\n":
+                    yield from ";"
         else:
             part, at = _read_part(command, at)
             word = (word or "") + part
@@ -268,7 +279,8 @@ def _split_words(command: str) -> Iterator[str]:
 def _read_part(command: str, start: int) -> tuple[str, int]:
     """(the part of a word that begins at start: a quotation, or one character, which may be
     escaped; where it ends)."""
-    quote, at = command[start], start + 1
+    quote = command[start]
+    at = start + 1
     if quote == "\\":
         if at == len(command):
             raise ValueError("no character after a backslash")
@@ -291,7 +303,8 @@ def _read_part(command: str, start: int) -> tuple[str, int]:
 
 def _split_redirections(call: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """(the words of a call without its redirections, (sign, target) of these)."""
-    words, redirections = list[str](), list[tuple[str, str]]()
+    words = list[str]()
+    redirections = list[tuple[str, str]]()
     rest_of_call = iter(call)
     for word in rest_of_call:
         if word and set(word) <= set("<>&|"):
@@ -313,13 +326,17 @@ def _fits(pattern: str, path: str, how: str) -> bool:
     if is_pattern and how == PATHSPEC:
         return fnmatch.fnmatchcase(path, pattern)
     head = "/".join(path.split("/")[: pattern.count("/") + 1])
-    fits = fnmatch.fnmatchcase(head, pattern) if is_pattern else head == pattern
+    if is_pattern:
+        fits = fnmatch.fnmatchcase(head, pattern)
+    else:
+        fits = head == pattern
     return fits and (how != EXACT or head == path)
 
 
 def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield (reach, how, paths as written) of the files that a call discards."""
-    name, plain = (words[0] if words else ""), [w for w in words[1:] if not w.startswith("-")]
+    name = words[0] if words else ""
+    plain = [w for w in words[1:] if not w.startswith("-")]
     options = [w for w in words[1:] if w.startswith("-")]
     if name == "rm" and plain:
         yield ANY, BELOW, plain
@@ -339,11 +356,18 @@ def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]
 def _find_losses_by_git(
     name: str, arguments: Sequence[str]
 ) -> Iterator[tuple[str, str, Sequence[str]]]:
-    separator = arguments.index("--") if "--" in arguments else len(arguments)
+    if "--" in arguments:
+        separator = arguments.index("--")
+    else:
+        separator = len(arguments)
     paths = arguments[separator + 1 :]
     options = {w for w in arguments[:separator] if w.startswith("-")}
     words = [w for w in arguments[:separator] if not w.startswith("-")]
-    letters = {letter for o in options if not o.startswith("--") for letter in o[1:]}
+    letters = set()
+    for o in options:
+        if not o.startswith("--"):
+            for letter in o[1:]:
+                letters.add(letter)
     is_forced = "f" in letters or options & {"--force", "--discard-changes"}
     named = paths or words
     match name:
@@ -367,9 +391,14 @@ def _find_losses_by_git(
 def _find_takings(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield (reach, how, paths as written) of the files that a call adds to the index or commits
     without naming each."""
-    name, arguments = words[1:2], words[2:]
+    name = words[1:2]
+    arguments = words[2:]
     options = {word for word in arguments if word.startswith("-")}
-    letters = {letter for o in options if not o.startswith("--") for letter in o[1:]}
+    letters = set()
+    for o in options:
+        if not o.startswith("--"):
+            for letter in o[1:]:
+                letters.add(letter)
     folders = [w for w in arguments if w in (".", "..", "*", ":/") or w.endswith("/")]
     if words[:1] != ["git"] or options & {"-n", "--dry-run"}:
         return
@@ -387,7 +416,9 @@ def _has_all(arguments: Sequence[str]) -> bool:
     """Whether the short options of a `git commit` have -a.  Letters behind an option that takes a
     value are that value."""
     for word in arguments:
-        letters = word[1:] if word.startswith("-") and not word.startswith("--") else ""
+        letters = ""
+        if word.startswith("-") and not word.startswith("--"):
+            letters = word[1:]
         before = next((n for n, letter in enumerate(letters) if letter in "mFCctS"), len(letters))
         if "a" in letters[:before]:
             return True
@@ -422,7 +453,8 @@ def _locate(path: str, root: str, fold: Callable[[str], str]) -> str | None:
 
 def _relate(path: str, root: str, fold: Callable[[str], str]) -> str:
     """A path relative to root, which it may spell otherwise."""
-    parts, top = posixpath.normpath(path).split("/"), root.split("/")
+    parts = posixpath.normpath(path).split("/")
+    top = root.split("/")
     if list(map(fold, parts[: len(top)])) == list(map(fold, top)):
         path = posixpath.join(root, *parts[len(top) :])
     return posixpath.relpath(path, root)

@@ -26,9 +26,9 @@ def load_parts(data: bytes) -> tuple[list[dict[str, Any]], int]:
     """(the objects of a transcript: a document, or those of its lines; the number of lines that are
     none)."""
     lines = [line for line in data.split(b"\n") if line.strip()]
-    document = (
-        transcripts.load_entry(data) if lines and transcripts.load_entry(lines[0]) is None else None
-    )
+    document = None
+    if lines and transcripts.load_entry(lines[0]) is None:
+        document = transcripts.load_entry(data)
     if document is not None:  # of several lines
         return [document], 0
     parts = [entry for line in lines if (entry := transcripts.load_entry(line)) is not None]
@@ -70,7 +70,9 @@ class Scanner:
     """The state of one scan: writes without an answer yet, and usages that may come again."""
 
     def __init__(self, scan: Scan, facts: transcripts.Facts, written: transcripts.Written) -> None:
-        self.scan, self.list_facts, self.list_written_paths = scan, facts, written
+        self.scan = scan
+        self.list_facts = facts
+        self.list_written_paths = written
         carry = scan["carry"]
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         self.spent: dict[str, Any] = dict(carry.get("spent", {}))
@@ -84,7 +86,8 @@ class Scanner:
     def read_entry(self, entry: dict[str, Any]) -> None:
         for kind, *fact in self.list_facts(entry):
             getattr(self, f"take_{kind}")(*fact)
-        if model := find_model(entry):
+        model = find_model(entry)
+        if model:
             self.scan["model"] = model
         for key in ("id", "uuid"):
             if isinstance(entry.get(key), str) and entry[key]:
@@ -102,8 +105,12 @@ class Scanner:
         """Replies are not counted."""
 
     def take_call(self, key: str, name: str, arguments: Any) -> None:
-        fields = arguments if isinstance(arguments, dict) else {"patch": arguments}
-        if paths := self.list_written_paths(name, fields):
+        if isinstance(arguments, dict):
+            fields = arguments
+        else:
+            fields = {"patch": arguments}
+        paths = self.list_written_paths(name, fields)
+        if paths:
             self.pending[key] = paths
 
     def take_result(self, key: str, failed: bool, text: str) -> None:
@@ -112,7 +119,8 @@ class Scanner:
             self.written_paths = transcripts.join_unique(self.written_paths, paths)
 
     def take_usage(self, key: str, counts: Usage) -> None:
-        total, before = self.scan["usage"], self.spent.pop(key, None)
+        total = self.scan["usage"]
+        before = self.spent.pop(key, None)
         self.spent[key] = counts
         self.scan["usage"] = transcripts.add_tokens(
             transcripts.subtract_tokens(total, before) if before else total, counts
@@ -136,7 +144,9 @@ class Scanner:
 
     def finish(self, _: Iterable[bytes]) -> Scan:
         """Complete the scan.  A write without a result counts: the client may have died since."""
-        waiting = [path for paths in self.pending.values() for path in paths]
+        waiting = []
+        for paths in self.pending.values():
+            waiting += paths
         self.scan["written"] = transcripts.join_unique(self.written_paths, waiting)
         recent = dict(list(self.spent.items())[-_RECENT:])
         self.scan["carry"] = {"pending": self.pending, "spent": recent, "began": self.began}
@@ -148,9 +158,10 @@ def find_model(entry: dict[str, Any]) -> str:
     client made the answer itself."""
     parts = [(entry, _NAMES), *((entry.get(part), names) for part, names in _PARTS.items())]
     for part, names in parts:
-        for name in map(part.get, names) if isinstance(part, dict) else ():
-            if isinstance(name, str) and name:
-                return "" if name == "<synthetic>" else name
+        if isinstance(part, dict):
+            for name in map(part.get, names):
+                if isinstance(name, str) and name:
+                    return "" if name == "<synthetic>" else name
     return ""
 
 
@@ -197,10 +208,12 @@ def _list_block_facts(role: object, content: object) -> Iterator[transcripts.Fac
         if kind == "text":
             yield "prompt" if role == "user" else "reply", str(block.get("text") or "")
         elif kind == "tool_use":
-            key, name = str(block.get("id")), str(block.get("name"))
+            key = str(block.get("id"))
+            name = str(block.get("name"))
             yield "call", key, name, ensure_object(block.get("input"))
         elif kind == "tool_result":
-            text, failed = extract_text(block.get("content")), block.get("is_error") is True
+            text = extract_text(block.get("content"))
+            failed = block.get("is_error") is True
             yield "result", str(block.get("tool_use_id")), failed, text
 
 
@@ -244,7 +257,8 @@ def merge_documents(old: bytes, new: bytes) -> bytes:
 
     new itself, byte for byte, if it lacks none or one of them is not such a document.
     """
-    old_document, document = _parse_document(old), _parse_document(new)
+    old_document = _parse_document(old)
+    document = _parse_document(new)
     if old_document is None or document is None:
         return new
     keys = set(map(_identify_message, document["messages"]))
@@ -266,7 +280,9 @@ def _parse_document(data: bytes) -> dict[str, Any] | None:
 
 
 def _identify_message(message: Any) -> str:
-    name = message.get("id") if isinstance(message, dict) else None
+    name = None
+    if isinstance(message, dict):
+        name = message.get("id")
     from json import dumps
 
     return dumps(name if name else message, sort_keys=True)
@@ -310,7 +326,8 @@ def find_last_time(tail: bytes) -> int | None:
 
 def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
     """Whether a line is the end of a command, or, unless it runs_on, the result of its call."""
-    if payload := ensure_object(line.get("payload")):
+    payload = ensure_object(line.get("payload"))
+    if payload:
         item = ensure_object(payload.get("item"))
         if item.get("type") == "CommandExecution":
             return item.get("id") == tool_id and payload.get("type") == "item_completed"
@@ -322,7 +339,8 @@ def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
 
 
 def _is_interruption(line: dict[str, Any]) -> bool:
-    if payload := ensure_object(line.get("payload")):
+    payload = ensure_object(line.get("payload"))
+    if payload:
         return payload.get("type") == "turn_aborted"
     texts = [
         str(part.get("text"))

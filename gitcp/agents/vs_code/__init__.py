@@ -61,7 +61,10 @@ class VsCode(agents.Client):
         event = self.EVENTS.get(name)
         if event in ("turn-start", "turn-end") and fields.get("agent_id") is not None:
             return "", fields
-        turn = {"turn_id": fields.get("timestamp")} if event == "turn-start" else {}
+        if event == "turn-start":
+            turn = {"turn_id": fields.get("timestamp")}
+        else:
+            turn = {}
         return name, {**fields, "session_id": fields.get("sessionId"), **turn}
 
     def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
