@@ -62,9 +62,11 @@ def _move_refs(repo: Repo, reason: str, *, create: bool = True) -> dict[str, str
     """Make the updates of _list_updates(), then those of our branch; return the refs of checkpoints
     that moved, with their tips."""
     with Objects(repo):
-        if updates := _list_updates(repo, create):
+        updates = _list_updates(repo, create)
+        if updates:
             writing.move_refs(repo, updates, reason)
-        if forgotten := _forget_on_branch(repo):
+        forgotten = _forget_on_branch(repo)
+        if forgotten:
             writing.move_refs(repo, forgotten, "gitcp: forget")
     merging.drop_replaced(repo, [*updates, *forgotten])
     return {ref: str(new) for ref, new, _ in updates}
@@ -103,7 +105,8 @@ def leave_branch(repo: Repo) -> str:
         return ""
 
     def attempt_move() -> str:
-        tip, memory = refs.read_ref(repo, REF), refs.read_ref(repo, MEMORY)
+        tip = refs.read_ref(repo, REF)
+        memory = refs.read_ref(repo, MEMORY)
         with Objects(repo):
             tree = need_commit(repo.objects, REF)["tree"]
             stray = Union(repo.objects).drop_strays(tree, None) != tree
@@ -117,7 +120,9 @@ def leave_branch(repo: Repo) -> str:
         deleted = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
         refs.set_markers(repo)
         refs.update_refs(repo, [*moved, *deleted], "gitcp: beside jj checkpoints have refs")
-        return _GONE.format(REF.removeprefix("refs/heads/"), abbreviate(tip)) if moved else ""
+        if moved:
+            return _GONE.format(REF.removeprefix("refs/heads/"), abbreviate(tip))
+        return ""
 
     try:
         return refs.retry_moved(repo, "v1", attempt_move)
@@ -131,7 +136,8 @@ def _list_updates(repo: Repo, create: bool = True) -> list[refs.Update]:
 
     create: also for one that has no ref.
     """
-    stored, tips = list_tips(repo), dict[str, str]()
+    stored = list_tips(repo)
+    tips = dict[str, str]()
     repo.objects.read_ahead(stored.values())
     for place in list_places(repo):
         if place == ids.CHECKPOINTS or place.endswith("/sessions"):
@@ -143,7 +149,9 @@ def _list_updates(repo: Repo, create: bool = True) -> list[refs.Update]:
             except InputError:
                 continue
             old = tips.get(ref) or stored.get(ref)
-            before = need_commit(repo.objects, old)["tree"] if old else ""
+            before = ""
+            if old:
+                before = need_commit(repo.objects, old)["tree"]
             if before == tree or not (old or create):
                 continue
             authors = authors or _read_authors(repo, place)

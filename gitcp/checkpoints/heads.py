@@ -95,7 +95,10 @@ class Heads:
         for blob, answer in zip(unread, self._repo.objects.read_each(unread), strict=True):
             if answer:
                 reader = find_client(asked[blob][1]).load_head_reader()
-                known[blob] = reader.read_head(answer[2]) if reader else Head()
+                if reader:
+                    known[blob] = reader.read_head(answer[2])
+                else:
+                    known[blob] = Head()
                 if not known[blob].parent:
                     sent = conversation.list_prompts(answer[2]) or [""]
                     known[blob].prompt = sent[-1][:_LONGEST]

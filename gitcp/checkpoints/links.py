@@ -26,8 +26,10 @@ IN_DOUBT = _UNKNOWN_KEY + b"what a command left running may have written in it"
 def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
     """id -> 'trailer', 'note' or 'text': list_carried(), then other lines of the message, which are
     links or mentions."""
-    if not note and (only := commit_message.read_simple(message)) is not None:
-        return dict.fromkeys(only, "trailer")
+    if not note:
+        only = commit_message.read_simple(message)
+        if only is not None:
+            return dict.fromkeys(only, "trailer")
     links = list_carried(message, note)
     return links | dict.fromkeys(_list_further(message, note, links), "text")
 
@@ -56,8 +58,10 @@ def list_removed(note: bytes) -> dict[str, str]:
 
 def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
     """(the ids of list_carried(), other ids in the message, which may be mentions)."""
-    if not note and (only := commit_message.read_simple(message)) is not None:
-        return only, []
+    if not note:
+        only = commit_message.read_simple(message)
+        if only is not None:
+            return only, []
     carried = list_carried(message, note)
     return list(carried), _list_further(message, note, carried)
 
@@ -74,14 +78,18 @@ def _list_further(message: bytes, note: bytes, ids: Collection[str]) -> list[str
 def add_link(note: bytes, checkpoint_id: str) -> bytes:
     """The note with a link to the checkpoint added."""
     line = f"{LINK_KEY}: {checkpoint_id}"
-    return note if checkpoint_id in list_carried(b"", note) else _append_line(note, line)
+    if checkpoint_id in list_carried(b"", note):
+        return note
+    return _append_line(note, line)
 
 
 def add_link_by_hand(note: bytes, checkpoint_id: str) -> bytes:
     """The note with a line that links, and one that says that a person did it."""
     note = add_link(note, checkpoint_id)
     line = f"{BY_HAND}: {checkpoint_id}"
-    return note if line.encode() in note.splitlines() else _append_line(note, line)
+    if line.encode() in note.splitlines():
+        return note
+    return _append_line(note, line)
 
 
 def list_by_hand(note: bytes) -> set[str]:
@@ -91,7 +99,9 @@ def list_by_hand(note: bytes) -> set[str]:
 
 def add_unknown(note: bytes, line: bytes = UNKNOWN) -> bytes:
     """The note with this line, UNKNOWN or IN_DOUBT, unless it has one of them."""
-    return note if has_unknown(note) else _append_line(note, line.decode())
+    if has_unknown(note):
+        return note
+    return _append_line(note, line.decode())
 
 
 def has_unknown(note: bytes) -> bool:

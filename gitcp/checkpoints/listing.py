@@ -101,7 +101,8 @@ class Loader:
     skip_summary: as for Parts.load_checkpoint()."""
 
     def __init__(self, objects: Objects, skip_summary: bool = False) -> None:
-        self._objects, self._skip_summary = objects, skip_summary
+        self._objects = objects
+        self._skip_summary = skip_summary
         self.trees: dict[str, Tree] = {}
 
     def prepare(self, trees: Iterable[str], *more: str) -> None:
@@ -172,7 +173,10 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
         console.warn_lacking(f"'{ref}': its tree is missing", console.ABSENT)
-    root = _read_entries(objects, tip[0], ref) if tip else {}
+    if tip:
+        root = _read_entries(objects, tip[0], ref)
+    else:
+        root = {}
     for window in split_windows(_list_shards(ref, root, prefix), _SHARDS):
         objects.read_ahead(oid for _, oid in window)
         below = [(shard, _read_entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
@@ -219,13 +223,17 @@ def find_matching_ids(repo: Repo, prefix: str) -> list[str]:
     if not ids_.begins_checkpoint_id(prefix):
         return []
     places = list_places(repo)
-    listed = {name for p in places for name, _ in list_trees(repo, p, prefix)}
+    listed = set()
+    for p in places:
+        for name, _ in list_trees(repo, p, prefix):
+            listed.add(name)
     return sorted(filter(ids_.is_checkpoint_id, listed))
 
 
 def build_record(checkpoint: StoredCheckpoint) -> Record:
     """A checkpoint as a record of a stream (gitcp-record(5))."""
-    root, sessions = checkpoint["summary"], checkpoint["sessions"]
+    root = checkpoint["summary"]
+    sessions = checkpoint["sessions"]
     metadata = [s["metadata"] for s in sessions]
     created = [m["created_at"] for m in metadata if m.get("created_at")]
     listed: Record = {
@@ -297,7 +305,12 @@ def count_carrying(repo: Repo) -> int:
 
 def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
     try:
-        return [(oid, i) for oid, names in notes.list_links(objects) for i in names if i in ids]
+        found: list[tuple[str, str]] = []
+        for oid, names in notes.list_links(objects):
+            for i in names:
+                if i in ids:
+                    found.append((oid, i))
+        return found
     except Error as e:
         console.warn_lacking(f"'{notes.REF}': {e}")
         return []
@@ -306,7 +319,10 @@ def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
 def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """Yield (oid, message) of each commit that may carry one of the ids, in git's order."""
     ids = list(ids)
-    pattern = "|".join(ids) if len(ids) <= 100 else CHECKPOINT_ID
+    if len(ids) <= 100:
+        pattern = "|".join(ids)
+    else:
+        pattern = CHECKPOINT_ID
     args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
     args += [f"{commit_message.GREP}[[:space:]]*({pattern})", "--regexp-ignore-case"]
     for item in repo.git.stream_records(*args, *ALL):
@@ -328,14 +344,22 @@ def list_beside(
     path_lines = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
     if paths is not None and not path_lines:
         return []
-    lines = b"--\n" + path_lines + b"\n" if path_lines else b""
-    args += ["--stdin"] if path_lines else []
+    lines = b""
+    if path_lines:
+        lines = b"--\n" + path_lines + b"\n"
+    if path_lines:
+        args += ["--stdin"]
     try:
         out = repo.git.run(*_COMMIT_LOG, f"--notes={notes.REF}", *args, stdin=lines)[1]
     except GitError:  # the ref of the notes is damaged
         out = repo.git.run(*_COMMIT_LOG, "--no-notes", *args, stdin=lines)[1]
     oids = out.decode().split()
-    return [commit for oid in reversed(oids) if (commit := read_commit(repo.objects, oid))]
+    found: list[Commit] = []
+    for oid in reversed(oids):
+        commit = read_commit(repo.objects, oid)
+        if commit:
+            found.append(commit)
+    return found
 
 
 def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[str]:
@@ -387,7 +411,9 @@ def read_texts(
 ) -> tuple[bytes, bytes]:
     """The message and the note of a commit (full oid); b"" for a missing one."""
     answer = objects.read(commit)
-    message = answer[2].partition(b"\n\n")[2] if answer and answer[1] == "commit" else b""
+    message = b""
+    if answer and answer[1] == "commit":
+        message = answer[2].partition(b"\n\n")[2]
     return message, (reader or notes.Reader(objects)).read_note(commit) or b""
 
 
@@ -417,12 +443,18 @@ def list_changed(objects: Objects, ours: Tips, theirs: Tips) -> set[str]:
 def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
     """The ids of the checkpoints in our tree that their tree lacks, or has otherwise."""
     changed: set[str] = set()
-    their_shards = read_tree(objects, theirs) if theirs else {}
+    if theirs:
+        their_shards = read_tree(objects, theirs)
+    else:
+        their_shards = {}
     for shard, entry in (read_tree(objects, ours) if ours else {}).items():
         if entry == their_shards.get(shard) or entry[0] != TREE:
             continue
         mode, oid = their_shards.get(shard, ("", ""))
-        their_entries = read_tree(objects, oid) if mode == TREE else {}
+        if mode == TREE:
+            their_entries = read_tree(objects, oid)
+        else:
+            their_entries = {}
         for name, checkpoint in read_tree(objects, entry[1]).items():
             if checkpoint[0] == TREE and their_entries.get(name) != checkpoint:
                 changed.add(shard + name)
@@ -434,7 +466,9 @@ def read_pushed(repo: Repo, place: str) -> Tips:
     lines = decode_name(read_cache(_join_pushed(repo, place))).splitlines()
     pairs = [line.split() for line in lines]
     fits = all(len(pair) == 2 and is_object_name(pair[0]) and is_ref(pair[1]) for pair in pairs)
-    return {pair[1]: pair[0] for pair in pairs} if fits else {}
+    if fits:
+        return {pair[1]: pair[0] for pair in pairs}
+    return {}
 
 
 def set_pushed(repo: Repo, place: str, tips: Mapping[str, str]) -> None:

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     Chosen = Callable[[str, SessionEntry], bool]  # by a checkpoint's id
 
 _HEX = frozenset("0123456789abcdef")
-_SHARD, _REST = 2, 10  # digits of a checkpoint's id in the names of its two directories
+# digits of a checkpoint's id in the names of its two directories
+_SHARD = 2
+_REST = 10
 _SESSIONS = 5000  # of one checkpoint
 _DOCUMENT = 4 << 20  # bytes of one metadata.json
 _ALL = 16 << 20  # bytes of what is read for one merge: a second of work
@@ -65,7 +67,8 @@ class Union:
     """One merge.  It reads at most _ALL bytes of the objects that differ between the sides."""
 
     def __init__(self, objects: Objects) -> None:
-        self._objects, self._left = objects, _ALL
+        self._objects = objects
+        self._left = _ALL
         self._united: dict[tuple[str, str], str] = {}
         self.lost = set[int]()  # the sides, 0 or 1, with what the other has forgotten
         self.is_cut = False  # whether something was too much to be united
@@ -87,7 +90,9 @@ class Union:
         clean = {
             n: e for n, e in entries.items() if _get_directory(n, e, _SHARD) or own.get(n) == e
         }
-        return tree if clean == entries else write_tree(self._objects, clean)
+        if clean == entries:
+            return tree
+        return write_tree(self._objects, clean)
 
     def _unite_level(
         self, a: str | None, b: str | None, digits: int, shard: str = ""
@@ -110,7 +115,9 @@ class Union:
                 merged = left or right
             if merged:
                 united[name] = (TREE, merged)
-        return write_tree(self._objects, united) if united else None
+        if united:
+            return write_tree(self._objects, united)
+        return None
 
     def unite_checkpoints(self, a: str, b: str, checkpoint_id: str) -> str:
         """Write the union of two trees of one checkpoint; return its oid."""
@@ -121,7 +128,8 @@ class Union:
             return min(a, b, key=lambda oid: (self._objects.read_size(oid), oid))
         mine, theirs = (self._read_directory(tree) for tree in (a, b))
         self.lost |= merge_rules.find_lost_sides(mine, theirs)
-        size, pick = self._objects.read_size, self._pick_entry
+        size = self._objects.read_size
+        pick = self._pick_entry
         merged = merge_rules.merge_directories(mine, theirs, size, pick)
         for session in merged["sessions"]:
             metadata = session["metadata"]
@@ -170,7 +178,8 @@ class Union:
         if (a, b) not in self._united:
             united = max(a, b)
             if depth <= _DEEPEST and self._reserve(a, b):
-                mine, theirs = read_tree(self._objects, a), read_tree(self._objects, b)
+                mine = read_tree(self._objects, a)
+                theirs = read_tree(self._objects, b)
                 entries = merge_rules.unite_files(
                     mine, theirs, lambda left, right: self._pick_entry(left, right, depth + 1)
                 )
@@ -201,18 +210,25 @@ def merge_note_trees(objects: Objects, a: str, b: str, *, join: Join) -> str:
     Other files are left out.  Of two notes that are too large to join, the larger stays.  Raises
     Error if there are more than _MOST notes.
     """
-    mine, theirs = dict(_list_notes(objects, a)), dict(_list_notes(objects, b))
+    mine = dict(_list_notes(objects, a))
+    theirs = dict(_list_notes(objects, b))
     united: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
         pair = mine.get(name, entry), theirs.get(name, entry)
-        merged = entry if pair[0] == pair[1] else _join_note(objects, *pair, join)
+        if pair[0] == pair[1]:
+            merged = entry
+        else:
+            merged = _join_note(objects, *pair, join)
         united[f"{name[:2]}/{name[2:]}"] = merged
     return edit_tree(objects, None, united)
 
 
 def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
     """Yield (commit, entry) of each note, with any fan-out."""
-    full, todo, count = len(tree), [("", tree)], 0  # full: digits of an oid
+    # full: digits of an oid
+    full = len(tree)
+    todo = [("", tree)]
+    count = 0
     while todo:
         before, oid = todo.pop()
         for name, entry in read_tree(objects, oid).items():
@@ -265,7 +281,8 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
     trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
     counts: dict[str, int] = {}
     for checkpoint, indices in _list_chosen(repo, chosen):
-        ref, checkpoint_id = checkpoint["ref"], checkpoint["checkpoint_id"]
+        ref = checkpoint["ref"]
+        checkpoint_id = checkpoint["checkpoint_id"]
         for index in indices:
             session = stored.read_session(repo.objects, checkpoint, index)
             pictures.forget_pictures(repo, session["transcript"])
@@ -275,7 +292,8 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
     moved: list[Update] = []
     for ref, changed in trees.items():
         old = need_commit(repo.objects, ref)
-        if own := ids.parse_checkpoint_ref(ref):
+        own = ids.parse_checkpoint_ref(ref)
+        if own:
             tree = changed[own]
         else:
             below: dict[str, Entry | None] = {
@@ -370,7 +388,9 @@ def merge_histories(
     if ours and is_ancestor(repo, theirs, ours):
         return ours
     their_tree = need_commit(repo.objects, theirs)["tree"]
-    our_tree = need_commit(repo.objects, ours)["tree"] if ours else None
+    our_tree = None
+    if ours:
+        our_tree = need_commit(repo.objects, ours)["tree"]
     if not (ours and our_tree) or is_ancestor(repo, ours, theirs):
         if join or checkpoint_id:
             return theirs
@@ -399,7 +419,8 @@ def _merge_stores(repo: Repo, tree: str, tips: tuple[str, str], union: Union) ->
     trees: a tree that was taken from one side could bring back what the other has forgotten, or
     lack what no parent has.
     """
-    parents, forgotten = [], set[str]()
+    parents = []
+    forgotten = set[str]()
     replaced = [list_forgotten_roots(repo, tip) for tip in tips]
     if union.is_cut and replaced[0] != replaced[1]:
         raise Error(_UNSAFE)

@@ -59,10 +59,15 @@ def edit_notes(repo: Repo, edits: Mapping[str, Edit]) -> None:
         changed: dict[str, Entry | None] = {}
         for commit, edit in edits.items():
             path, entry = find_place(repo.objects, tree, commit)
-            old = repo.objects.need(entry[1], "blob") if entry else None
+            old = None
+            if entry:
+                old = repo.objects.need(entry[1], "blob")
             new = edit(old)
             if new != old:
-                changed[path] = None if new is None else ("100644", repo.objects.write("blob", new))
+                if new is None:
+                    changed[path] = None
+                else:
+                    changed[path] = ("100644", repo.objects.write("blob", new))
         if not changed:
             return
         tree_after = edit_tree(repo.objects, tree, changed)
@@ -83,7 +88,8 @@ class Reader:
     """The notes of one ref, for many commits: each directory of them is read once."""
 
     def __init__(self, objects: Objects, ref: str = REF) -> None:
-        self._objects, self._ref = objects, ref
+        self._objects = objects
+        self._ref = ref
         self._tree: str | None = ""
         self._trees: dict[str, Tree] = {}
 
@@ -113,11 +119,15 @@ def list_links(objects: Objects) -> Iterator[tuple[str, list[str]]]:
     tip = read_commit(objects, REF)
     from gitcp.git.objects.object_lists import list_files
 
-    for path, (_, oid) in list_files(objects, tip["tree"]) if tip else ():
-        blob = objects.read(oid)
-        names = parse_note(blob[2]) if blob and blob[1] == "blob" else []
-        if names:
-            yield path.replace("/", ""), names
+    if tip:
+        for path, (_, oid) in list_files(objects, tip["tree"]):
+            blob = objects.read(oid)
+            if blob and blob[1] == "blob":
+                names = parse_note(blob[2])
+            else:
+                names = []
+            if names:
+                yield path.replace("/", ""), names
 
 
 def parse_note(note: bytes) -> list[str]:
@@ -136,7 +146,8 @@ def find_place(
     git reads any mixture of fan-outs.  gitcp makes one level, so that the size of the trees to
     write stays small.
     """
-    path, name = "", commit
+    path = ""
+    name = commit
     while tree:
         entries = read(objects, tree)
         if name in entries:
@@ -144,5 +155,7 @@ def find_place(
         below = entries.get(name[:2])
         if below is None or below[0] != TREE:
             break
-        path, name, tree = f"{path}{name[:2]}/", name[2:], below[1]
+        path = f"{path}{name[:2]}/"
+        name = name[2:]
+        tree = below[1]
     return path + name if path else f"{commit[:2]}/{commit[2:]}", None

@@ -109,7 +109,9 @@ def select_sessions(objects: Objects, commit: str, checkpoint: StoredCheckpoint)
     All of them, if there is only one, if the commit has nothing of any, or if that cannot be
     read."""
     every = {session["session_id"] for session in checkpoint["sessions"]}
-    read = read_commit(objects, commit) if len(every) > 1 else None
+    read = None
+    if len(every) > 1:
+        read = read_commit(objects, commit)
     if read is None or checkpoint["lacks"]:
         return every
     try:
@@ -249,7 +251,9 @@ def limit_lines(
         return
     for path, edit in by_path.items():
         numbers_written = written.get((path, edit["oid"] or ""))
-        text = objects.read_blob(edit["oid"]) if numbers_written is not None else None
+        text = None
+        if numbers_written is not None:
+            text = objects.read_blob(edit["oid"])
         if numbers_written is not None and text is not None and not is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
             edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in numbers_written)

@@ -79,11 +79,14 @@ def _choose_replacer(repo: Repo) -> Callable[[bytes], bytes] | None:
 
 def _read_personal(repo: Repo) -> Personal | None:
     """The rules for personal data; None without any."""
-    kinds, labels = _list_kinds(repo), repo.config.list_keys(config_table.LABELS, "")
+    kinds = _list_kinds(repo)
+    labels = repo.config.list_keys(config_table.LABELS, "")
     if not kinds and not labels:
         return None
     lists = [kind.removeprefix("name:") for kind in kinds if kind.startswith("name:")]
-    names = [line for path in lists for line in _read_names(repo, path)]
+    names = []
+    for path in lists:
+        names += _read_names(repo, path)
     sources = {key.removeprefix(config_table.LABELS): repo.config.get(key) for key in labels}
 
     from gitcp.checkpoints.redact import personal
@@ -119,7 +122,8 @@ def can_read_rules(repo: Repo) -> bool:
 
 
 def _list_readable(repo: Repo, key: str) -> list[str]:
-    about, values = config_table.KEYS[key], repo.config.get_all(key)
+    about = config_table.KEYS[key]
+    values = repo.config.get_all(key)
     return [value for value in values if not config_table.find_complaint(about, value)]
 
 
@@ -127,16 +131,23 @@ class Lazy:
     """A Redactor that is made at its first use; most hooks have nothing to redact."""
 
     def __init__(self, repo: Repo, session: str) -> None:
-        self._repo, self._session = repo, session
+        self._repo = repo
+        self._session = session
 
     def redact_text(self, data: bytes) -> bytes:
-        return get_redactor(self._repo, self._session).redact_text(data) if data else data
+        if data:
+            return get_redactor(self._repo, self._session).redact_text(data)
+        return data
 
     def redact_jsonl(self, data: bytes) -> bytes:
-        return get_redactor(self._repo, self._session).redact_jsonl(data) if data else data
+        if data:
+            return get_redactor(self._repo, self._session).redact_jsonl(data)
+        return data
 
     def redact_document(self, data: bytes) -> bytes:
-        return get_redactor(self._repo, self._session).redact_document(data) if data else data
+        if data:
+            return get_redactor(self._repo, self._session).redact_document(data)
+        return data
 
 
 def redact_text(repo: Repo, value: str, session: str = "") -> str:

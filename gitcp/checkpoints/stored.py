@@ -69,7 +69,8 @@ class Checkpoint:
     """The directory of checkpoint_id: tree (None: empty) and the sessions that are put in."""
 
     def __init__(self, objects: Objects, checkpoint_id: str, tree: str | None) -> None:
-        self._objects, self._id = objects, checkpoint_id
+        self._objects = objects
+        self._id = checkpoint_id
         self._directory = read_directory(objects, tree)
         self._tasks: dict[str, Entry] = {}
 
@@ -201,10 +202,12 @@ def write_directory(
 
     tasks: files to add, by path in the checkpoint.
     """
-    root, numbered = directory["root"], dict[str, tuple[str, str]]()
+    root = directory["root"]
+    numbered = dict[str, tuple[str, str]]()
     sessions: list[format.Session] = []
     for number, session in enumerate(directory["sessions"]):
-        metadata, files = session["metadata"], session["files"]
+        metadata = session["metadata"]
+        files = session["files"]
         if metadata is not None:
             files = {**files, format.METADATA: ("", "")}
         numbered[str(number)] = (TREE, session.get("tree") or _write_session(objects, session))
@@ -212,7 +215,8 @@ def write_directory(
     edits: dict[str, Entry | None] = {**directory["files"], **(tasks or {})}
     gone = [metadata or {} for metadata, _ in sessions if format.is_forgotten(metadata)]
     if gone and len(gone) == len(sessions):
-        root, edits = None, {}
+        root = None
+        edits = {}
     elif gone and root:
         root = {**root, "files_touched": []}
     for metadata in gone:
@@ -233,13 +237,17 @@ def _write_session(objects: Objects, session: Session) -> str:
 def read_json(objects: Objects, entries: Mapping[str, Entry], name: str) -> dict[str, Any] | None:
     """The JSON object in a file among entries; None if there is none, or it is no object."""
     entry = entries.get(name)
-    return format.parse_json(objects.need(entry[1], "blob")) if entry else None
+    if entry:
+        return format.parse_json(objects.need(entry[1], "blob"))
+    return None
 
 
 def list_numbers(entries: Mapping[str, Entry]) -> list[str]:
     """The names of the session directories among entries, in their order."""
     digits = [n for n in entries if n.isdigit() and n.isascii() and entries[n][0] == TREE]
-    return sorted(digits, key=int) if len(digits) > 1 else digits
+    if len(digits) > 1:
+        return sorted(digits, key=int)
+    return digits
 
 
 def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
@@ -253,12 +261,18 @@ def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
         return folders
     listed = []
     sessions = root.get("sessions")
-    for item in sessions if isinstance(sessions, list) else ():
-        path = item.get("metadata") if isinstance(item, dict) else None
-        parts = path.split("/") if isinstance(path, str) else []
-        if len(parts) > 1 and parts[-2] in folders:
-            listed.append(parts[-2])
-    own = [""] if root.get("session_id") and "sessions" not in root else []
+    if isinstance(sessions, list):
+        for item in sessions:
+            path = None
+            if isinstance(item, dict):
+                path = item.get("metadata")
+            parts = path.split("/") if isinstance(path, str) else []
+            if len(parts) > 1 and parts[-2] in folders:
+                listed.append(parts[-2])
+    if root.get("session_id") and "sessions" not in root:
+        own = [""]
+    else:
+        own = []
     return list(dict.fromkeys([*own, *listed, *folders]))
 
 
@@ -309,7 +323,8 @@ def explain_deletion(repo: Repo) -> str:
     if refs.read_ref(repo, refs.REF) or needs_own_ref(repo) or not refs.read_ref(repo, refs.MEMORY):
         return ""
     name = refs.REF.removeprefix("refs/heads/")
-    back, agreed = f"git branch {name} {refs.MEMORY}", f"git update-ref -d {refs.MEMORY}"
+    back = f"git branch {name} {refs.MEMORY}"
+    agreed = f"git update-ref -d {refs.MEMORY}"
     ways = f"'{back}' brings it back, '{agreed}' agrees to it"
     return f"branch '{name}', the store of checkpoints, was deleted: {ways}"
 
@@ -318,7 +333,9 @@ def is_branch_sent(repo: Repo) -> bool:
     """Whether the branch is pushed: unless checkpoints get their own refs, by gitcp.store or
     because jj would make a bookmark of the branch."""
     kind = repo.config.get_option(STORE_KEY)
-    return bool(kind == "branch") if kind else not repo.jj_root
+    if kind:
+        return bool(kind == "branch")
+    return not repo.jj_root
 
 
 def needs_own_ref(repo: Repo) -> bool:
@@ -331,7 +348,9 @@ def needs_own_ref(repo: Repo) -> bool:
 
 def find_holding_ref(place: str, checkpoint_id: str) -> str:
     """The ref of a checkpoint of a place."""
-    return build_checkpoint_ref(checkpoint_id) if place == CHECKPOINTS else place
+    if place == CHECKPOINTS:
+        return build_checkpoint_ref(checkpoint_id)
+    return place
 
 
 def list_remote_branches(repo: Repo) -> list[str]:
@@ -390,11 +409,13 @@ class Places:
     def find_checkpoint(self, checkpoint_id: str) -> tuple[str, str] | None:
         """As find_checkpoint()."""
         trouble: list[Error] = []
-        if tree := self.find_tree(CHECKPOINTS, checkpoint_id, trouble):
+        tree = self.find_tree(CHECKPOINTS, checkpoint_id, trouble)
+        if tree:
             return build_checkpoint_ref(checkpoint_id), tree
         if is_ulid(checkpoint_id) and not trouble:
             return None
-        if tree := self.find_tree(refs.REF, checkpoint_id, trouble):
+        tree = self.find_tree(refs.REF, checkpoint_id, trouble)
+        if tree:
             return refs.REF, tree
         if self._refs is None:
             self._refs = list_places(self._repo)
@@ -408,7 +429,9 @@ class Places:
     def list_unread_shards(self, ids: Iterable[str], place: str = refs.REF) -> list[str]:
         """The directories that find_tree() has still to read in a place for these ids."""
         try:
-            tip = self._read_tip(place, []) if place != CHECKPOINTS else None
+            tip = None
+            if place != CHECKPOINTS:
+                tip = self._read_tip(place, [])
             entries = self._read_tree(tip) if tip else {}
         except Error:
             return []
@@ -423,16 +446,23 @@ class Places:
             if self._may_have_own is None:
                 self._may_have_own = gitdir.may_be_below(self._repo, f"{CHECKPOINTS}/")
             own = build_checkpoint_ref(checkpoint_id)
-            return self._read_tip(own, trouble) if self._may_have_own else None
+            if self._may_have_own:
+                return self._read_tip(own, trouble)
+            return None
         shard = checkpoint_id[:2]
         try:
             tree = self._read_tip(place, trouble)
             for name in (shard, checkpoint_id[2:]):
-                entry = self._read_tree(tree).get(name) if tree else None
+                entry = None
+                if tree:
+                    entry = self._read_tree(tree).get(name)
                 if entry is None:
                     return None
                 if entry[0] != TREE:
-                    bad = f"'{place}:{shard}'" if name == shard else f"checkpoint '{checkpoint_id}'"
+                    if name == shard:
+                        bad = f"'{place}:{shard}'"
+                    else:
+                        bad = f"checkpoint '{checkpoint_id}'"
                     raise Error(f"{bad} is not a directory")
                 tree = entry[1]
         except Error as e:
@@ -474,7 +504,9 @@ def is_wanted(repo: Repo) -> bool:
     """Whether commits of the store are to be signed: gitcp.sign, else commit.gpgSign."""
     try:
         own = repo.config.get_option("gitcp.sign")
-        return repo.config.get_flag("commit.gpgsign") if own is None else bool(own)
+        if own is None:
+            return repo.config.get_flag("commit.gpgsign")
+        return bool(own)
     except Error:
         return False  # git itself refuses to commit with such a value
 
@@ -485,14 +517,21 @@ def write_signed(
     """Write a commit by the person; return its oid.  It is signed if that takes no question and at
     most 2 seconds.  about: its session.  After a failure, which is a warning, the session's commits
     are not signed."""
-    path, session_id = repo.join_shared("unsigned"), about or "-"
-    failed = files.read_words(path, shapes.is_printable) if is_wanted(repo) else [session_id]
+    path = repo.join_shared("unsigned")
+    session_id = about or "-"
+    if is_wanted(repo):
+        failed = files.read_words(path, shapes.is_printable)
+    else:
+        failed = [session_id]
     if session_id not in failed:
         try:
             return _write_signed(repo, tree, parents, message)
         except (Late, GitError) as e:
             files.write_words(repo, path, [*failed[-_MOST_SIGNED:], session_id])
-            why = "it takes too long" if isinstance(e, Late) else " ".join(e.complaint.split())
+            if isinstance(e, Late):
+                why = "it takes too long"
+            else:
+                why = " ".join(e.complaint.split())
             console.warn(f"checkpoints of this session are not signed: {why}")
     return write_commit(repo, tree, parents, message)
 
@@ -533,7 +572,9 @@ class Parts:
         parse: Callable[[bytes], Any] = json.loads,
     ) -> None:
         """trees: directories that were read before, by oid.  parse: used like json.loads()."""
-        self._objects, self.checkpoint_id, self._known = objects, checkpoint_id, trees or {}
+        self._objects = objects
+        self.checkpoint_id = checkpoint_id
+        self._known = trees or {}
         self._parse = parse
         self.lacks: list[str] = []
         self.absent: list[str] = []
@@ -544,12 +585,20 @@ class Parts:
         skip_summary: leave summary empty if there is only one session, which is found without it.
         """
         entries = self.read_tree(tree)
-        only = find_sole_session(entries) if skip_summary else ""
-        root = {} if only else self.read_json(entries, "", "root")
+        only = ""
+        if skip_summary:
+            only = find_sole_session(entries)
+        if only:
+            root = {}
+        else:
+            root = self.read_json(entries, "", "root")
         sessions: list[SessionEntry] = []
         for name in [only] if only else list_directories(entries, root):
             folder = entries[name][1] if name else tree
-            files = self.read_tree(folder, name) if name else entries
+            if name:
+                files = self.read_tree(folder, name)
+            else:
+                files = entries
             metadata = _build_metadata(files, self.read_json(files, name) if name else root)
             sessions.append(
                 {
@@ -615,7 +664,10 @@ class Parts:
         """What conforms to a shape of schema.SHAPES in a directory's metadata; {} if it is
         unreadable or no JSON object."""
         data = self.read_blob(files, name, folder)
-        content = format.parse_json(data, self._parse) if data is not None else {}
+        if data is not None:
+            content = format.parse_json(data, self._parse)
+        else:
+            content = {}
         if content is None:
             self.note_lack(f"{folder}/{name}".strip("/"), "it is no JSON object")
             return {}
@@ -633,7 +685,9 @@ class Parts:
             return None
         before = len(self.lacks)
         lines = self.read_json(entry["files"], entry["directory"], "lines", format.LINES)
-        return lines if lines or len(self.lacks) == before else None
+        if lines or len(self.lacks) == before:
+            return lines
+        return None
 
     def read_prompts(self, files: Tree, folder: str = "") -> list[str]:
         """The prompts of a session's directory; [] if they are unreadable."""
@@ -666,15 +720,21 @@ def read_checkpoint(repo: Repo, checkpoint_id: str) -> StoredCheckpoint:
 
 
 def _join_complaints(complaints: list[str]) -> str:
-    more = f", and {len(complaints) - 1} more" if len(complaints) > 1 else ""
+    more = ""
+    if len(complaints) > 1:
+        more = f", and {len(complaints) - 1} more"
     return complaints[0] + more
 
 
 def list_session_ids(repo: Repo, checkpoint_id: str) -> list[str]:
     """The ids of a checkpoint's sessions; [] if there is no such checkpoint."""
     place = find_checkpoint(repo, checkpoint_id)
-    checkpoint = Parts(repo.objects, checkpoint_id).load_checkpoint(*place) if place else None
-    return [entry["session_id"] for entry in checkpoint["sessions"]] if checkpoint else []
+    checkpoint = None
+    if place:
+        checkpoint = Parts(repo.objects, checkpoint_id).load_checkpoint(*place)
+    if checkpoint:
+        return [entry["session_id"] for entry in checkpoint["sessions"]]
+    return []
 
 
 def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
@@ -690,7 +750,9 @@ def find_sole_session(entries: Tree) -> str:
     """The session directory of a checkpoint with one session; "" if there may be several, whose
     order is in the summary."""
     names = [name for name in entries if name not in _BESIDE]
-    return names[0] if len(names) == 1 and names == list_numbers(entries) else ""
+    if len(names) == 1 and names == list_numbers(entries):
+        return names[0]
+    return ""
 
 
 def read_session(objects: Objects, checkpoint: StoredCheckpoint, which: int | str) -> Content:
@@ -699,7 +761,8 @@ def read_session(objects: Objects, checkpoint: StoredCheckpoint, which: int | st
     A wrong hash is no error (doc/formats.md "Committed checkpoint").  Raises Error if the
     checkpoint has no such session.
     """
-    entry, parts = pick_session(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
+    entry = pick_session(checkpoint, which)
+    parts = Parts(objects, checkpoint["checkpoint_id"])
     folder = entry["directory"]
     files = parts.read_tree(entry["tree"], folder)
     transcript = parts.read_transcript(files, folder)
@@ -738,13 +801,17 @@ def read_task_transcripts(objects: Objects, checkpoint_id: str, tree: str) -> di
     parts = Parts(objects, checkpoint_id)
     transcripts: dict[str, bytes] = {}
     mode, oid = parts.read_tree(tree).get("tasks", ("", ""))
-    for task, (inner, below) in parts.read_tree(oid, "tasks").items() if mode == TREE else ():
-        files = parts.read_tree(below, f"tasks/{task}") if inner == TREE else {}
-        for name in files:
-            if name.startswith("agent-") and name.endswith(".jsonl"):
-                transcripts[task] = parts.read_blob(files, name, f"tasks/{task}") or b""
-        if task not in transcripts and (why := _read_reason(parts, files, f"tasks/{task}")):
-            parts.note_lack(f"tasks/{task}", f"no transcript: {why}", console.TRANSCRIPT)
+    if mode == TREE:
+        for task, (inner, below) in parts.read_tree(oid, "tasks").items():
+            if inner == TREE:
+                files = parts.read_tree(below, f"tasks/{task}")
+            else:
+                files = {}
+            for name in files:
+                if name.startswith("agent-") and name.endswith(".jsonl"):
+                    transcripts[task] = parts.read_blob(files, name, f"tasks/{task}") or b""
+            if task not in transcripts and (why := _read_reason(parts, files, f"tasks/{task}")):
+                parts.note_lack(f"tasks/{task}", f"no transcript: {why}", console.TRANSCRIPT)
     return transcripts
 
 
@@ -785,7 +852,9 @@ def pick_session(checkpoint: StoredCheckpoint, which: int | str) -> SessionEntry
 def _compare_hash(stored: str, transcript: bytes, chunks: Sequence[str]) -> str:
     if not stored:
         return "absent"
-    return "match" if stored == _hash_as(stored, transcript, chunks) else "differs"
+    if stored == _hash_as(stored, transcript, chunks):
+        return "match"
+    return "differs"
 
 
 def _hash_as(stored: str, transcript: bytes, chunks: Sequence[str]) -> str:

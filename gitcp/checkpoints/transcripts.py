@@ -64,7 +64,9 @@ class Bounds:
     __slots__ = ("ends_there", "most", "stop")
 
     def __init__(self, most: int = 0, stop: int = 0, ends_there: bool = False) -> None:
-        self.most, self.stop, self.ends_there = most, stop, ends_there
+        self.most = most
+        self.stop = stop
+        self.ends_there = ends_there
 
 
 class StoredTranscript:
@@ -91,11 +93,18 @@ class StoredTranscript:
     )
 
     def __init__(self, copy: Copy, reader: Reader, tail: bytes, live: Stamp, end: int) -> None:
-        self._copy, self._rest, self._hash, self.live = copy, tail, "", live
-        self.is_whole, self.has_caught_up = reader.is_whole, reader.has_caught_up
+        self._copy = copy
+        self._rest = tail
+        self._hash = ""
+        self.live = live
+        self.is_whole = reader.is_whole
+        self.has_caught_up = reader.has_caught_up
         self.end = end
-        oids, scan = reader.finish(tail), reader.scan
-        self.chunks, self.size, self.scan = oids, copy.size + len(tail), scan
+        oids = reader.finish(tail)
+        scan = reader.scan
+        self.chunks = oids
+        self.size = copy.size + len(tail)
+        self.scan = scan
         lines = int(copy.known.get("lines", 0)) + bool(tail)
         self.items = int(scan["items"]) if scan else lines
 
@@ -123,7 +132,8 @@ class StoredTranscript:
         from gitcp.agents.transcripts.transcript_facts import parse_time
 
         complete_lines = known.get("scan") or self.scan
-        start, newest = parse_time(began), parse_time(str(self.scan["last_timestamp"]))
+        start = parse_time(began)
+        newest = parse_time(str(self.scan["last_timestamp"]))
         newest_complete = parse_time(str(complete_lines["last_timestamp"]))
         if start is None or newest is None or newest < start - _SLACK:
             return None
@@ -137,8 +147,12 @@ class StoredTranscript:
         if self.size > LONG:
             return hash_chunks(self.chunks)
         if not self._hash:
-            digest, offset = _start_sha256(self.size), 0
-            while data := self._copy.read(offset, min(self._copy.size, offset + _PIECE)):
+            digest = _start_sha256(self.size)
+            offset = 0
+            while True:
+                data = self._copy.read(offset, min(self._copy.size, offset + _PIECE))
+                if not data:
+                    break
                 digest.update(data)
                 offset += len(data)
             digest.update(self._rest)
@@ -152,7 +166,8 @@ class StoredChunks:
     __slots__ = ("chunks", "content_hash")
 
     def __init__(self, oids: list[str], content_hash: str) -> None:
-        self.chunks, self.content_hash = oids, content_hash
+        self.chunks = oids
+        self.content_hash = content_hash
 
 
 def store_chunks(objects: Objects, data: bytes) -> StoredChunks:
@@ -203,8 +218,12 @@ class Source:
         agent_id: str = "",
         began: str = "",
     ) -> None:
-        self.session_id, self.agent_id, self.path = session_id, agent_id, path
-        self.redactor, self.scanner, self.began = redactor, scanner, began
+        self.session_id = session_id
+        self.agent_id = agent_id
+        self.path = path
+        self.redactor = redactor
+        self.scanner = scanner
+        self.began = began
 
 
 def store_transcript(
@@ -228,14 +247,20 @@ def store_transcript(
 
         from gitcp.checkpoints.redactor import can_read_rules
 
-        live = _open_live(repo, source.path) if can_read_rules(repo) else -1
+        if can_read_rules(repo):
+            live = _open_live(repo, source.path)
+        else:
+            live = -1
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, copy, source, bounds or Bounds())
-        tail, stamp, end = b"", [], 0
+        tail = b""
+        stamp = []
+        end = 0
         try:
             if live >= 0:
-                stamp, end = files.read_stamp(live), os.fstat(live).st_size
+                stamp = files.read_stamp(live)
+                end = os.fstat(live).st_size
                 first_line = os.pread(live, 64, 0).partition(b"\n")[0]
                 if transcripts.is_document(first_line, source.path or ""):
                     reader.take_document(live)
@@ -276,7 +301,8 @@ def _try_open(repo: Repo, path: str | None) -> tuple[int, str]:
         return -1, ""
     except OSError as e:
         return -1, f"the transcript {path!a} cannot be read: {e.strerror}"
-    if why := _explain_strange(repo, path, fd):
+    why = _explain_strange(repo, path, fd)
+    if why:
         os.close(fd)
         return -1, f"the transcript {path!a} is ignored: {why}"
     return fd, ""
@@ -320,7 +346,8 @@ def store_session(
 
     from gitcp.checkpoints.redactor import Lazy
 
-    path, redactor = state.get("transcript_path"), Lazy(repo, state["session_id"])
+    path = state.get("transcript_path")
+    redactor = Lazy(repo, state["session_id"])
     source = Source(
         state["session_id"], path, redactor, scan, began=str(state.get("started_at", ""))
     )
@@ -357,10 +384,14 @@ def _number_turn(state: State, turn: dict[str, Any], asked: Sequence[str]) -> No
 
 def list_prompts(state: State, stored: StoredTranscript | None) -> list[str]:
     """The redacted prompts of the transcript, then those of turns that it lacks."""
-    asked = list(stored.scan["prompts"]) if stored and stored.scan else []
+    if stored and stored.scan:
+        asked = list(stored.scan["prompts"])
+    else:
+        asked = []
     known = {"", *asked}
     lacking = [turn["prompt"] for turn in state.get("turns", {}).values()]
-    if not (lacking := [prompt for prompt in lacking if prompt not in known]):
+    lacking = [prompt for prompt in lacking if prompt not in known]
+    if not lacking:
         return asked
     in_order = sorted(asked)  # a prompt comes directly before those that begin with it
     for prompt in lacking:
@@ -386,7 +417,9 @@ def name_copy(session_id: str, agent_id: str = "") -> str:
     """The name of the copy for a session, or for one of its subagents.  Raises InputError for an
     unsafe id."""
     session = ids.check_session_id(session_id)
-    return f"{session}~{ids.check_component(agent_id, 'agent_id')}" if agent_id else session
+    if agent_id:
+        return f"{session}~{ids.check_component(agent_id, 'agent_id')}"
+    return session
 
 
 class Copy:
@@ -418,7 +451,9 @@ class Copy:
 
     def read(self, start: int = 0, end: int | None = None) -> bytes:
         """The bytes of the copy from start to end, by default to its end."""
-        return read_span(self.fd, start, self.size if end is None else end) if self.fd >= 0 else b""
+        if self.fd >= 0:
+            return read_span(self.fd, start, self.size if end is None else end)
+        return b""
 
     def append(self, data: bytes) -> None:
         """Add data; bytes behind the end, from a killed process, are overwritten."""
@@ -433,7 +468,8 @@ class Copy:
 
     def replace(self, data: bytes) -> None:
         """Replace the whole copy by a new file with data."""
-        path, self._path = self._path, f"{self._path}.{os.getpid()}"
+        path = self._path
+        self._path = f"{self._path}.{os.getpid()}"
         self.close()
         try:
             self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
@@ -488,7 +524,10 @@ def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
 def read_span(fd: int, start: int, end: int) -> bytes:
     """The bytes of a file from start to end, fewer if it is shorter."""
     parts = []
-    while start < end and (data := os.pread(fd, end - start, start)):
+    while start < end:
+        data = os.pread(fd, end - start, start)
+        if not data:
+            break
         parts.append(data)
         start += len(data)
     return b"".join(parts)
@@ -522,8 +561,11 @@ class Reader:
     """
 
     def __init__(self, repo: Repo, copy: Copy, source: Source, bounds: Bounds) -> None:
-        self._repo, self._copy, self._bounds = repo, copy, bounds
-        self._redactor, self._scanner = source.redactor, source.scanner
+        self._repo = repo
+        self._copy = copy
+        self._bounds = bounds
+        self._redactor = source.redactor
+        self._scanner = source.scanner
         self._began = source.began
         self.is_whole = "unread" not in copy.known
         self.has_caught_up = False
@@ -534,7 +576,8 @@ class Reader:
         """Take the complete new lines of a live file of so many bytes, within the bounds; return
         the redacted lines that follow in this transcript alone: a last line without newline if
         complete, or the last lines if not all were taken."""
-        copy, bounds = self._copy, self._bounds
+        copy = self._copy
+        bounds = self._bounds
         if "document" in copy.known:
             copy.known.clear()
             copy.replace(b"")
@@ -545,7 +588,8 @@ class Reader:
         if not grown:
             blocks.clear()
         start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
-        end, stored_keys = start, None if grown else self._list_line_keys()
+        end = start
+        stored_keys = None if grown else self._list_line_keys()
         if stored_keys is not None:
             git.append_trace("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
@@ -646,11 +690,16 @@ class Reader:
 
     def _list_line_keys(self) -> set[bytes]:
         pieces = transcripts.read_lines(self._copy.read, 0, self._copy.size)
-        return {_make_line_key(line) for piece, _ in pieces for line in piece.split(b"\n")}
+        found: set[bytes] = set()
+        for piece, _ in pieces:
+            for line in piece.split(b"\n"):
+                found.add(_make_line_key(line))
+        return found
 
     def take_document(self, live: int) -> None:
         """Take one JSON document, as a whole, if it has changed."""
-        copy, st = self._copy, os.fstat(live)
+        copy = self._copy
+        st = os.fstat(live)
         signature = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
         if copy.known.get("document") == signature or (
             st.st_size > transcripts.LARGEST_DOCUMENT and copy.size
@@ -664,7 +713,10 @@ class Reader:
         from gitcp.agents.transcripts import transcript_facts
 
         red = transcript_facts.merge_documents(copy.read(), self._redactor.redact_document(data))
-        self.scan = self._scanner(red, None) if self._scanner else None
+        if self._scanner:
+            self.scan = self._scanner(red, None)
+        else:
+            self.scan = None
         copy.known = {"document": signature, "scan": self.scan, "lines": 1}
         copy.known["chunks"] = []
         for piece in transcripts.split_document(red)[:-1]:
@@ -681,7 +733,10 @@ class Reader:
             self._copy.save()
         tail = self._copy.read(sum(c[1] for c in done)) + remaining
         document = "document" in self._copy.known
-        pieces = [tail] if document else transcripts.split_chunks(tail, len(done))
+        if document:
+            pieces = [tail]
+        else:
+            pieces = transcripts.split_chunks(tail, len(done))
         return [c[0] for c in done] + [self._repo.objects.write("blob", p) for p in pieces]
 
     def _store_chunks(self) -> None:
@@ -716,12 +771,17 @@ class Reader:
         from gitcp.agents.transcripts.transcript_facts import parse_time
 
         began = parse_time(self._began)
-        seen = parse_time(str(self.scan["last_timestamp"])) if self.scan else None
+        seen = None
+        if self.scan:
+            seen = parse_time(str(self.scan["last_timestamp"]))
         if began is None or (seen is not None and seen >= began):
             return new  # what was read was not divided
         continues = self.scan and self.scan["bytes"]
         is_first = self._copy.size == len(new)
-        lines = new if continues or is_first else self._copy.read()
+        if continues or is_first:
+            lines = new
+        else:
+            lines = self._copy.read()
         count = _count_older(lines, began, scanner)
         if count is None:
             return new
@@ -767,7 +827,10 @@ class Reader:
                 self._repo.objects.write("blob", self._copy.read(offset)[: size - 1])
             elif oid in unsure:
                 stamp = unsure[oid]
-                chunk[2] = packs.stamp_others() if stamp is None else stamp
+                if stamp is None:
+                    chunk[2] = packs.stamp_others()
+                else:
+                    chunk[2] = stamp
             offset += size
         self._is_changed = True
 
@@ -782,7 +845,8 @@ def _count_older(data: bytes, began: int, scanner: Scanner) -> int | None:
     from gitcp.agents.transcripts.transcript_facts import parse_time
 
     lines = data.splitlines(keepends=True)
-    low, high = 0, len(lines)
+    low = 0
+    high = len(lines)
     first: int | None = None
     while low < high:
         middle = probed = (low + high) // 2
@@ -796,7 +860,9 @@ def _count_older(data: bytes, began: int, scanner: Scanner) -> int | None:
             low = probed
         if time is not None and time >= began:
             first = probed - 1
-    return None if first is None else sum(map(len, lines[:first]))
+    if first is None:
+        return None
+    return sum(map(len, lines[:first]))
 
 
 def _find_stop(live: int, start: int, stop: int, size: int) -> int:
@@ -837,7 +903,8 @@ def _is_continued(live: int, size: int, old: dict[str, Any], blocks: Sequence[in
 
     blocks: as _add_blocks() returns them, to compare some of them, or all that was read if they are
     few; None to compare only the last bytes."""
-    offset, st = old["offset"], os.fstat(live)
+    offset = old["offset"]
+    st = os.fstat(live)
     if size < offset:
         return False
     is_same_file = [old["dev"], old["ino"]] == [st.st_dev, st.st_ino]
@@ -865,7 +932,10 @@ def _compute_block(live: int, number: int) -> int:
 
 
 def _compute_crc(live: int, start: int, end: int, crc: int) -> int:
-    while start < end and (data := read_span(live, start, min(end, start + transcripts.STRETCH))):
+    while start < end:
+        data = read_span(live, start, min(end, start + transcripts.STRETCH))
+        if not data:
+            break
         crc = zlib.crc32(data, crc)
         start += len(data)
     return crc
@@ -873,9 +943,12 @@ def _compute_crc(live: int, start: int, end: int, crc: int) -> int:
 
 def _make_line_key(line: bytes) -> bytes:
     """A short key of a line; equal lines have the same."""
-    return line if len(line) <= 32 else b"%d %d" % (len(line), hash(line))
+    if len(line) <= 32:
+        return line
+    return b"%d %d" % (len(line), hash(line))
 
 
 def _describe_live(live: int, offset: int, crc: int) -> dict[str, int]:
-    st, tail = os.fstat(live), zlib.crc32(read_span(live, max(0, offset - TAIL), offset))
+    st = os.fstat(live)
+    tail = zlib.crc32(read_span(live, max(0, offset - TAIL), offset))
     return {"dev": st.st_dev, "ino": st.st_ino, "offset": offset, "crc": crc, "tail": tail}

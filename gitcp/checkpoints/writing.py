@@ -78,7 +78,8 @@ def write_sessions(
             _write_ref(repo, cid, tip, [p for p in prepared if p[0] == cid], subject)
             for cid, tip in own.items()
         ]
-        if on_branch := [part for part in prepared if part[0] not in own]:
+        on_branch = [part for part in prepared if part[0] not in own]
+        if on_branch:
             updates.append(_write_branch(repo, on_branch, subject))
         move_refs(repo, updates, "gitcp: checkpoint")
         return {ref: new for ref, new, _ in updates if new}
@@ -98,7 +99,10 @@ def set_trees(repo: Repo, trees: Mapping[str, str | None]) -> None:
             ref = ids.build_checkpoint_ref(cid)
             has_ref = read_commit(repo.objects, ref) is not None
             if not has_ref and not needs_own_ref(repo):
-                on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
+                if tree:
+                    on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree)
+                else:
+                    on_branch[f"{cid[:2]}/{cid[2:]}"] = None
             elif tree or has_ref:
                 updates.append(_set_tree(repo, ref, tree, f"Checkpoint: {cid}"))
         if on_branch:
@@ -120,9 +124,11 @@ def _set_tree(repo: Repo, ref: str, tree: str | None, message: str) -> refs.Upda
 
 def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
     """The tree of a checkpoint in this clone's own places; None if they do not have it."""
-    places, trouble = Places(repo), list[Error]()
+    places = Places(repo)
+    trouble = list[Error]()
     for place in (ids.CHECKPOINTS, REF):
-        if tree := places.find_tree(place, checkpoint_id, trouble):
+        tree = places.find_tree(place, checkpoint_id, trouble)
+        if tree:
             return tree
     return None
 
@@ -144,10 +150,13 @@ def _write_ref(
 ) -> refs.Update:
     """Write the commit of a checkpoint with a ref of its own; return the update of that ref."""
     before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
-    if not tip and (stored := find_checkpoint(repo, checkpoint_id)):
-        before = stored[1]  # on the branch
+    if not tip:
+        stored = find_checkpoint(repo, checkpoint_id)
+        if stored:
+            before = stored[1]  # on the branch
     tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
-    ref, parents = ids.build_checkpoint_ref(checkpoint_id), [old] if old else []
+    ref = ids.build_checkpoint_ref(checkpoint_id)
+    parents = [old] if old else []
     if tip and tip["tree"] == tree:
         return ref, old, old
     return ref, _write_commit(repo, tree, parents, prepared, subject), old
@@ -157,14 +166,17 @@ def _write_branch(repo: Repo, prepared: Sequence[Prepared], subject: str | None)
     """Write the commit of the branch with these checkpoints; return the update of the branch.
     Without our branch it is built on a remote's."""
     tip = ours = read_commit(repo.objects, REF)
-    if not ours and (names := list_remote_branches(repo)):
-        tip = read_commit(repo.objects, names[0])
+    if not ours:
+        names = list_remote_branches(repo)
+        if names:
+            tip = read_commit(repo.objects, names[0])
     before = tip["tree"] if tip else None
     if before and not ours:  # only the checkpoints of a remote's branch are pushed on
         from gitcp.checkpoints import merging
 
         before = merging.Union(repo.objects).drop_strays(before, None)
-    tree, old = _write_tree(repo.objects, before, prepared), ours["oid"] if ours else None
+    tree = _write_tree(repo.objects, before, prepared)
+    old = ours["oid"] if ours else None
     if ours and tree == ours["tree"]:
         return REF, old, old
     parents = [tip["oid"]] if tip else []
@@ -199,7 +211,8 @@ def restore_branch(repo: Repo) -> bool:
     that a person deleted stays deleted."""
 
     def attempt_move() -> None:
-        memory, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
+        memory = refs.read_ref(repo, MEMORY)
+        tip = refs.read_ref(repo, REF)
         if not memory or memory == tip:
             return
         if not repo.jj_root:
@@ -224,7 +237,10 @@ def restore_branch(repo: Repo) -> bool:
 
 def _was_undone(repo: Repo) -> bool:
     """Whether `jj undo` deleted the branch; True if jj fails, so that nothing is lost."""
-    root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
+    if repo.top and repo.jj:
+        root = repo.worktree
+    else:
+        root = os.path.dirname(repo.common)
     try:
         from gitcp.checkpoints.format import orphan_rules
         from gitcp.git import jj
@@ -238,7 +254,8 @@ def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
     """The commit message: `Checkpoint: <id>` or subject, further ids, trailers."""
     first, *more = dict.fromkeys(cid for cid, *_ in prepared)
     lines = [subject or f"Checkpoint: {first}"]
-    lines += ["", *(f"Checkpoint: {cid}" for cid in more)] if more else []
+    if more:
+        lines += ["", *(f"Checkpoint: {cid}" for cid in more)]
     sessions = [(data, data.get("metadata", {})) for _, data, *_ in prepared]
     values: dict[str, list[Any]] = {
         SESSION_KEY: [data["session_id"] for data, _ in sessions],
@@ -296,7 +313,8 @@ def _write_checkpoint(
     checkpoint = Checkpoint(objects, cid, before)
     for checkpoint_id, data, files, tasks in prepared:
         if checkpoint_id == cid:
-            lines, replaces = data.get("lines"), data.get("replaces_lines", False)
+            lines = data.get("lines")
+            replaces = data.get("replaces_lines", False)
             metadata = data.get("metadata", {})
             checkpoint.put_session(data["session_id"], metadata, files, tasks, lines, replaces)
     return checkpoint.write_tree()

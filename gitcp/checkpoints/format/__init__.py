@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     Metadata = dict[str, Any]  # a JSON object; unknown keys are preserved
     Session = tuple[Metadata | None, Collection[str]]  # metadata, names in its directory
 
-METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
+METADATA = "metadata.json"
+PROMPT = "prompt.txt"
+CONTEXT = "context.md"
+HASH = "content_hash.txt"
 LINES = "lines.json"
 SEPARATOR = "\n\n---\n\n"
 _COUNTS = """input_tokens cache_creation_tokens cache_read_tokens output_tokens
 api_call_count""".split()
-_LARGEST, _DEEPEST = 32 << 20, 100  # bytes, levels
+# bytes, levels
+_LARGEST = 32 << 20
+_DEEPEST = 100
 _STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 _NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
 _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
@@ -75,7 +80,8 @@ def upgrade_metadata(record: Metadata) -> Metadata:
     metadata = dict(record)
     for former, key in FORMER.items():
         value = metadata.get(former)
-        value = next(iter(value), None) if isinstance(value, list) else value
+        if isinstance(value, list):
+            value = next(iter(value), None)
         if value is not None:
             metadata.setdefault(key, value)
     metadata["files_touched"] = list_strings(metadata.get("files_touched"))
@@ -124,8 +130,10 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
     metadata = dict(old or {})
     metadata["checkpoint_id"] = checkpoint_id
     for key in list_keys("taken"):
-        if old is None and (value := next((m[key] for m in upgraded if m.get(key)), None)):
-            metadata[key] = value
+        if old is None:
+            value = next((m[key] for m in upgraded if m.get(key)), None)
+            if value:
+                metadata[key] = value
     counts = [c for m in upgraded if isinstance(c := m.get("checkpoints_count"), int)]
     if counts or "checkpoints_count" not in metadata:
         metadata["checkpoints_count"] = sum(counts)
@@ -135,7 +143,8 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
     metadata["sessions"] = [
         build_paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)
     ]
-    if usage := add_usages(m.get("token_usage") for m in upgraded):
+    usage = add_usages(m.get("token_usage") for m in upgraded)
+    if usage:
         metadata["token_usage"] = usage
     return order_keys(metadata, SUMMARY_ORDER)
 
@@ -174,7 +183,9 @@ def get_text(metadata: Metadata, key: str) -> str:
 
 def list_strings(value: Any) -> list[str]:
     """The strings in a list; [] for any other value."""
-    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [v for v in value if isinstance(v, str)]
+    return []
 
 
 def unite_strings(*values: Any) -> list[str]:
@@ -211,7 +222,10 @@ def build_context(prompts: Sequence[str]) -> str:
     parts = ["# Session Context\n\n## User Prompts"]
     for number, prompt in enumerate(prompts, 1):
         data = prompt.encode("utf-8", "replace")
-        shortened = data[:500].decode("utf-8", "ignore") + "..." if len(data) > 500 else prompt
+        if len(data) > 500:
+            shortened = data[:500].decode("utf-8", "ignore") + "..."
+        else:
+            shortened = prompt
         parts.append(f"### Prompt {number}\n\n{shortened}")
     return "\n\n".join(parts)
 
@@ -224,7 +238,9 @@ def expand_lines(data: bytes) -> bytes:
 
 def _expand_line(line: bytes) -> bytes:
     try:
-        entry = json.mend_halves(json.loads(line), line) if line.strip() else None
+        entry = None
+        if line.strip():
+            entry = json.mend_halves(json.loads(line), line)
     except (ValueError, RecursionError):
         return b""
     if not isinstance(entry, dict) or entry.get("type") not in _ROLES:

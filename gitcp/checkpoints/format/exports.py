@@ -73,7 +73,8 @@ def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[
         author = authors[line]
         if author["who"] == "session":
             talks.setdefault((format_url(author), author["model"]), {})[line] = author
-    conversations, edits = [], []
+    conversations = []
+    edits = []
     for (address, model), part in talks.items():
         contributor = {"type": "ai", **find_model_id(model)}
         spans = [
@@ -225,7 +226,10 @@ def parse_log(text: str) -> Log | None:
         if not row.strip():
             continue
         if not row.startswith("  "):
-            path = row[1:-1] if len(row) > 1 and row[0] == row[-1] == '"' else row
+            if len(row) > 1 and row[0] == row[-1] == '"':
+                path = row[1:-1]
+            else:
+                path = row
             continue
         key, _, numbers = row.strip().partition(" ")
         lines = parse_ranges(numbers)
@@ -248,7 +252,8 @@ def parse_ranges(text: str) -> set[int] | None:
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()) or len(part) > _LONGEST:
             return None
-        start, end = int(first), int(last or first)
+        start = int(first)
+        end = int(last or first)
         if not 0 < start <= end or end - start + len(lines) > 1 << 20:
             return None
         lines.update(range(start, end + 1))
@@ -292,7 +297,10 @@ def unite_logs(ours: Log, theirs: Log | None) -> Log:
     entries are replaced."""
     if theirs is None:
         return ours
-    own_keys = {key for row in ours["attested"].values() for key in row}
+    own_keys = set()
+    for row in ours["attested"].values():
+        for key in row:
+            own_keys.add(key)
     other_tools = _leave_out(theirs, list_own_keys(theirs) | own_keys)
     attested = _add_claims(other_tools, [ours["attested"]])
     sessions = _list_other_sessions(theirs, other_tools)
@@ -311,7 +319,9 @@ def merge_notes(a: bytes, b: bytes) -> bytes:
     low, high = sorted((a, b), key=lambda text: (len(text), text))
     logs = [parse_log(text.decode("utf-8", "surrogateescape")) for text in (low, high)]
     if logs[0] is None or logs[1] is None:
-        return low if logs[0] is None and logs[1] is not None else high
+        if logs[0] is None and logs[1] is not None:
+            return low
+        return high
     pair = (logs[0], logs[1])
     other_tools = _add_claims({}, [_leave_out(log, list_own_keys(log)) for log in pair])
     ours = [_leave_out(log, set(_list_keys(log)) - list_own_keys(log)) for log in pair]
@@ -366,7 +376,11 @@ def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
     ]
     for path, key, lines in sorted(claims, key=lambda claim: claim[:2]):
         row = joined.setdefault(path, {})
-        taken = {line for other, numbers in row.items() if other != key for line in numbers}
+        taken = set()
+        for other, numbers in row.items():
+            if other != key:
+                for line in numbers:
+                    taken.add(line)
         row[key] = row.get(key, set()) | (lines - taken)
     full = {path: {k: n for k, n in row.items() if n} for path, row in joined.items()}
     return {path: row for path, row in full.items() if row}
@@ -374,7 +388,10 @@ def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
 
 def _list_other_sessions(log: Log, other_tools: Attested) -> dict[str, Any]:
     """The sessions of a log without the entries that gitcp wrote."""
-    used = {key.partition("::")[0] for row in other_tools.values() for key in row}
+    used = set()
+    for row in other_tools.values():
+        for key in row:
+            used.add(key.partition("::")[0])
     sessions: dict[str, Any] = {}
     for name, session in ensure_object(log["metadata"].get("sessions")).items():
         if not _list_note_edits(log, name):
@@ -383,6 +400,9 @@ def _list_other_sessions(log: Log, other_tools: Attested) -> dict[str, Any]:
             attributes = {**session["custom_attributes"]}
             del attributes[EDITS]
             others = {k: v for k, v in session.items() if k != "custom_attributes"}
-            attributes_left = {"custom_attributes": attributes} if attributes else {}
+            if attributes:
+                attributes_left = {"custom_attributes": attributes}
+            else:
+                attributes_left = {}
             sessions[name] = {**others, **attributes_left}
     return sessions

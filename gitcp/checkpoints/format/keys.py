@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     Shape = Any  # a kind; [the shape of each item]; {key: shape}, "*" for all other keys
 
 # Kinds of values, in the words of a complaint.
-TEXT, NAME, COUNT, NUMBER, FLAG = "a text", "a name", "a count", "a number", "a boolean"
-SESSION_ID, LIST, OBJECT, RANGE = "a session's id", "a list", "an object", "a range of lines"
-ANY, OPTIONAL = "anything", "a name or null"
+TEXT = "a text"
+NAME = "a name"
+COUNT = "a count"
+NUMBER = "a number"
+FLAG = "a boolean"
+SESSION_ID = "a session's id"
+LIST = "a list"
+OBJECT = "an object"
+RANGE = "a range of lines"
+ANY = "anything"
+OPTIONAL = "a name or null"
 
 USAGE: dict[str, Shape] = {
     **dict.fromkeys("input_tokens cache_creation_tokens cache_read_tokens".split(), NUMBER),
@@ -84,7 +92,10 @@ class Key:
     def __init__(
         self, name: str, shape: Shape, words: str, meaning: str, present: str = ""
     ) -> None:
-        self.name, self.shape, self.meaning, self.present = name, shape, meaning, present
+        self.name = name
+        self.shape = shape
+        self.meaning = meaning
+        self.present = present
         self.words = frozenset(words.split())
 
 

@@ -78,7 +78,10 @@ def align_authors(
     """
     new = list_new_lines(hunks)
     lacking = [line for line in new if line not in decided]
-    spare = sorted(decided.keys() - set(new)) if lacking else []
+    if lacking:
+        spare = sorted(decided.keys() - set(new))
+    else:
+        spare = []
     if not spare:
         return decided
     lines = content()
@@ -93,15 +96,22 @@ def align_authors(
     }
     aligned = dict(decided)
     for line in lacking:
-        donors = alike.get(lines[line - 1]) if line <= len(lines) else None
-        if donors and (author := next(donors, None)):
-            aligned[line] = author
+        donors = None
+        if line <= len(lines):
+            donors = alike.get(lines[line - 1])
+        if donors:
+            author = next(donors, None)
+            if author:
+                aligned[line] = author
     return aligned
 
 
 def list_new_lines(hunks: Iterable[Hunk]) -> list[int]:
     """The lines that hunks put in."""
-    return [line for _, _, first, count in hunks for line in range(first, first + count)]
+    found: list[int] = []
+    for _, _, first, count in hunks:
+        found += range(first, first + count)
+    return found
 
 
 # Find the paths whose content came from another path, which was deleted or has a new content.
@@ -206,8 +216,12 @@ def credit_blob(
         for lines, parts in _list_ranges(entry.get("ranges")):
             who, tool = (*parts, None, None)[:2]
             if isinstance(who, str):
-                person, teller = who in ("person", "unknown"), _find_turn(record, who, records)
-                author = build_nobody(who) if person else build_author(teller, who, _get_name(tool))
+                person = who in ("person", "unknown")
+                teller = _find_turn(record, who, records)
+                if person:
+                    author = build_nobody(who)
+                else:
+                    author = build_author(teller, who, _get_name(tool))
                 authors |= dict.fromkeys(lines, author)
         return authors
 
@@ -281,7 +295,9 @@ def list_entries(record: LineRecord, path: str, oid: str = "") -> list[dict[str,
 
 def _select_entries(stored: object) -> list[dict[str, Any]]:
     """The entries in a stored value, which may have any shape."""
-    return [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
+    if isinstance(stored, list):
+        return [e for e in stored if isinstance(e, dict)]
+    return []
 
 
 def _credit_lines(
@@ -292,7 +308,8 @@ def _credit_lines(
         if entry.get("oid") == oid:
             return spread(record, entry)
     for entry in reversed(stored):
-        old, new = blob(str(entry.get("oid"))), blob(oid)
+        old = blob(str(entry.get("oid")))
+        new = blob(oid)
         if old is not None and new is not None:
             authors = spread(record, entry)
             before = Text(line_replay.split_lines(old))
@@ -393,7 +410,9 @@ def group_runs(
 
 def format_label(author: Author) -> str:
     """An author's name for a session: agent, session and number of the prompt."""
-    number = f" #{author['number']}" if author["number"] is not None else ""
+    number = ""
+    if author["number"] is not None:
+        number = f" #{author['number']}"
     return f"{author['agent'] or 'agent'} {shorten_id(author['session_id'])}{number}"
 
 
@@ -407,7 +426,8 @@ def format_mail(author: Author) -> str:
 # A clone writes a line when it begins and when it ends to record the work of its person:
 # `Gitcp-Recording: <clone> begun|ended <seconds> <mail>`.  Lines of clones may come in any order.
 KEY = "Gitcp-Recording"
-BEGUN, ENDED = "begun", "ended"
+BEGUN = "begun"
+ENDED = "ended"
 _LINE = re.compile(rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)")
 _TRAILER = re.compile(rb"^Co-authored-by:[ \t]*(.+)$", re.M | re.I)
 _LINK = re.compile(rb"^(Claude-Session|Agent-Logs-Url):[ \t]*https?://\S+[ \t]*$", re.M | re.I)

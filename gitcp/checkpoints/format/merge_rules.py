@@ -40,7 +40,8 @@ if TYPE_CHECKING:
         files: Files
 
 
-_UNITED, _EARLIEST = frozenset(list_keys("union")), frozenset(list_keys("earliest"))
+_UNITED = frozenset(list_keys("union"))
+_EARLIEST = frozenset(list_keys("earliest"))
 _KINDS = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that it replaces
@@ -48,7 +49,8 @@ TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that it replaces
 
 def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
     """The union of a and b; the caller renews the root by summarize()."""
-    mine, theirs = _index_sessions(a["sessions"]), _index_sessions(b["sessions"])
+    mine = _index_sessions(a["sessions"])
+    theirs = _index_sessions(b["sessions"])
     sessions = [
         _merge_sessions(mine[key], theirs[key], size, pick)
         if key in mine and key in theirs
@@ -63,11 +65,15 @@ def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Dir
 def find_lost_sides(a: Directory, b: Directory) -> set[int]:
     """The sides, 0 for a or 1 for b, that have the content of a session which the other has
     forgotten."""
-    recorded, gone = [set[object](), set[object]()], [set[object](), set[object]()]
+    recorded = [set[object](), set[object]()]
+    gone = [set[object](), set[object]()]
     for side, directory in enumerate((a, b)):
         for session in directory["sessions"]:
             metadata = session["metadata"] or {}
-            chosen = gone if format.is_forgotten(metadata) else recorded
+            if format.is_forgotten(metadata):
+                chosen = gone
+            else:
+                chosen = recorded
             chosen[side].add(str(metadata.get("session_id")))
     return {side for side in (0, 1) if recorded[side] & gone[1 - side]}
 
@@ -145,7 +151,8 @@ def join_objects(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     """Two JSON objects joined key by key (checkpoint_keys)."""
     joined = {**a, **b}
     for key in a.keys() & b.keys():
-        mine, theirs = a[key], b[key]
+        mine = a[key]
+        theirs = b[key]
         if json.dumps(mine) == json.dumps(theirs):
             continue
         if key in _EARLIEST and isinstance(mine, str) and isinstance(theirs, str):
@@ -164,7 +171,12 @@ def _rank_value(value: Any) -> tuple[int, float, str, str]:
     in no order, has none."""
     kind = _KINDS[type(value)]
     is_number = isinstance(value, (int, float)) and str(value) != "nan"
-    weight = value if is_number else len(value) if isinstance(value, (str, list, dict)) else 0
+    if is_number:
+        weight = value
+    else:
+        weight = 0
+        if isinstance(value, (str, list, dict)):
+            weight = len(value)
     return kind, weight, _format_canonical(value), json.dumps(value)
 
 
@@ -180,7 +192,10 @@ def parse_time(created: str) -> tuple[int, str]:
         return 0, ""
     year, month, day, hour, minute, second = map(int, match.groups()[:6])
     zone = match[8]
-    shift = 0 if zone == "Z" else int(zone[:3]) * 60 + int(zone[0] + zone[4:])
+    if zone == "Z":
+        shift = 0
+    else:
+        shift = int(zone[:3]) * 60 + int(zone[0] + zone[4:])
     years = year - (month < 3)  # a year begins in March: leap days come last
     days = 365 * years + years // 4 - years // 100 + years // 400
     days += (153 * ((month + 9) % 12) + 2) // 5 + day

@@ -47,7 +47,10 @@ class Ages:
     expire; edits: whether edits of settled sessions expire at once."""
 
     def __init__(self, now: float, archive: float, state: float, edits: bool = False) -> None:
-        self.now, self.archive, self.state, self.edits = now, archive, state, edits
+        self.now = now
+        self.archive = archive
+        self.state = state
+        self.edits = edits
 
 
 def is_settled(state: Mapping[str, Any]) -> bool:
@@ -75,7 +78,8 @@ def list_possible_owners(name: str) -> set[str]:
     Names of files are <id>, <id>.<kind>, for a subagent <id>~<agent>.<kind>, and for a process
     that was killed <id>.<kind>.<pid>.
     """
-    ends, name = (".redacted", ".json", ".jsonl", ".log", ".middle"), name.partition("~")[0]
+    ends = (".redacted", ".json", ".jsonl", ".log", ".middle")
+    name = name.partition("~")[0]
     return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 
 
@@ -88,7 +92,8 @@ def format_days(seconds: float) -> str:
 def choose_surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
     """The settled sessions, oldest first, whose edits have to go until all edits take at most
     ceiling bytes, or until none is left.  sizes: bytes of the edits of each session."""
-    total, surplus = sum(sizes.values()), []
+    total = sum(sizes.values())
+    surplus = []
     for session_id in settled:
         if total <= ceiling:
             break

@@ -197,7 +197,9 @@ def parse_prose(printed: str) -> str:
 
     Raise InputError if the model did not answer.
     """
-    answer = _parse_object(printed) if printed.lstrip()[:1] in ("{", "[") else None
+    answer = None
+    if printed.lstrip()[:1] in ("{", "["):
+        answer = _parse_object(printed)
     if not isinstance(answer, dict) or not isinstance(answer.get("result"), str):
         return printed
     if answer.get("is_error"):
@@ -208,12 +210,15 @@ def parse_prose(printed: str) -> str:
 def _parse_object(text: str) -> object:
     """The JSON object in a text, fenced or with words around it; the last of a list of events."""
     for start, end in (("", ""), ("{", "}")):
-        first, last = text.find(start), text.rfind(end) + len(end)
+        first = text.find(start)
+        last = text.rfind(end) + len(end)
         try:
             value = json.loads(text[first:last])
         except (ValueError, RecursionError):
             continue
-        return value[-1] if isinstance(value, list) and value else value
+        if isinstance(value, list) and value:
+            return value[-1]
+        return value
     return None
 
 
@@ -284,9 +289,10 @@ def select_conforming(
 
 def _take(value: Any, shape: Shape, place: str, complaints: list[str]) -> Any:
     """What conforms to a shape; None for nothing."""
-    kind = (
-        keys.LIST if isinstance(shape, list) else keys.OBJECT if isinstance(shape, dict) else shape
-    )
+    if isinstance(shape, list):
+        kind = keys.LIST
+    else:
+        kind = keys.OBJECT if isinstance(shape, dict) else shape
     if kind == keys.ANY:
         return value
     if not _CHECKS[kind](value):
@@ -294,11 +300,14 @@ def _take(value: Any, shape: Shape, place: str, complaints: list[str]) -> Any:
         return None
     if isinstance(shape, list):
         return _take_items(value, shape[0], place, complaints)
-    return _take_keys(value, shape, place, complaints) if shape is not kind else value
+    if shape is not kind:
+        return _take_keys(value, shape, place, complaints)
+    return value
 
 
 def _take_items(value: list[Any], shape: Shape, place: str, complaints: list[str]) -> list[Any]:
-    room, items = _LINES, []
+    room = _LINES
+    items = []
     for number, item in enumerate(value):
         taken = _take(item, shape, f"{place}[{number}]", complaints)
         if shape == keys.RANGE and taken:
@@ -314,7 +323,8 @@ def _take_items(value: list[Any], shape: Shape, place: str, complaints: list[str
 def _take_keys(
     value: dict[str, Any], shape: Mapping[str, Shape], place: str, complaints: list[str]
 ) -> dict[str, Any]:
-    every, taken = shape.get("*"), {}
+    every = shape.get("*")
+    taken = {}
     for key, inner in value.items():
         expected = shape.get(key, every)
         if expected is None or (inner is None and expected in (keys.ANY, keys.OPTIONAL)):

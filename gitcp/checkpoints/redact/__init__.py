@@ -58,8 +58,13 @@ _MARKS = (b"_", b"-", b"")
 
 def find_runs(flat: bytes) -> list[tuple[int, int]]:
     """The [start, end) of every run of at least SHORTEST bytes, in order."""
-    marks, spans, end = flat.translate(_MARK), list[tuple[int, int]](), 0
-    while (start := marks.find(_LONG, end)) >= 0:
+    marks = flat.translate(_MARK)
+    spans = list[tuple[int, int]]()
+    end = 0
+    while True:
+        start = marks.find(_LONG, end)
+        if start < 0:
+            break
         end = marks.find(b" ", start)
         end = len(marks) if end < 0 else end
         spans.append((start, end))
@@ -91,18 +96,22 @@ class Formats:
 
     def __init__(self) -> None:
         prepare_formats()
-        self._of_words, self._of_text = patterns.FORMATS["words"], patterns.FORMATS["text"]
+        self._of_words = patterns.FORMATS["words"]
+        self._of_text = patterns.FORMATS["text"]
         self._compiled: dict[str, re.Pattern[bytes]] = {}
 
     def find_in_words(self, words: Collection[bytes]) -> Iterator[tuple[bytes, Secret]]:
         """Yield (word, (rule, start, end)) of the matches of the rules for runs."""
         marked = {mark: [word for word in words if mark in word] for mark in _MARKS}
         blobs = {mark: b"\n".join(marked[mark]) for mark in _MARKS}
-        for mark, name, source, keys in self._of_words if words else ():
-            blob = blobs[mark]
-            if _has_any(keys, blob) and (pattern := self._get_pattern(name, source)).search(blob):
-                for word in marked[mark]:
-                    yield from ((word, secret) for secret in _find_matches(name, pattern, word))
+        if words:
+            for mark, name, source, keys in self._of_words:
+                blob = blobs[mark]
+                if _has_any(keys, blob) and (pattern := self._get_pattern(name, source)).search(
+                    blob
+                ):
+                    for word in marked[mark]:
+                        yield from ((word, secret) for secret in _find_matches(name, pattern, word))
 
     def find_in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Secret]:
         """Yield (rule, start, end) of the matches of the other rules; spans: the runs of flat."""
@@ -130,7 +139,8 @@ def _has_any(keys: tuple[bytes, ...], text: bytes) -> bool:
 
 
 def _find_matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterator[Secret]:
-    first, last = min(1, pattern.groups), pattern.groups
+    first = min(1, pattern.groups)
+    last = pattern.groups
     for match in pattern.finditer(text):
         if len(match[0]) > _MOST_FILLED or not _FILLER.search(match[0]):
             yield name, match.start(first), match.end(last)
@@ -172,7 +182,9 @@ def _decode(run: bytes) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError as e:
-        return data if e.reason == "unexpected end of data" else b""
+        if e.reason == "unexpected end of data":
+            return data
+        return b""
     return data
 
 
@@ -187,18 +199,21 @@ def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iter
     escapes of URLs decoded."""
     places = _find_escaped_words(flat)
     decoded = [_ESCAPE.sub(_decode_escape, flat[slice(*place)]) for place in places]
-    ends, size = list[int](), 0
+    ends = list[int]()
+    size = 0
     for text in decoded:
         size += len(text) + len(_BETWEEN)
         ends.append(size)
-    for rule, start, end in find(_BETWEEN.join(decoded)) if places else ():
-        import bisect
+    if places:
+        for rule, start, end in find(_BETWEEN.join(decoded)):
+            import bisect
 
-        number = bisect.bisect_right(ends, start)
-        first = ends[number] - len(decoded[number]) - len(_BETWEEN)
-        word_start, word = places[number][0], flat[slice(*places[number])]
-        begin, stop = (_find_raw_offset(word, offset - first) for offset in (start, end))
-        yield rule, word_start + begin, word_start + stop
+            number = bisect.bisect_right(ends, start)
+            first = ends[number] - len(decoded[number]) - len(_BETWEEN)
+            word_start = places[number][0]
+            word = flat[slice(*places[number])]
+            begin, stop = (_find_raw_offset(word, offset - first) for offset in (start, end))
+            yield rule, word_start + begin, word_start + stop
 
 
 def _decode_escape(escape: re.Match[bytes]) -> bytes:
@@ -208,7 +223,9 @@ def _decode_escape(escape: re.Match[bytes]) -> bytes:
 def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
     """The [start, end) of every word with an escape in it."""
     places: list[tuple[int, int]] = []
-    words = flat.translate(_WORD) if _ESCAPE.search(flat) else b""
+    words = b""
+    if _ESCAPE.search(flat):
+        words = flat.translate(_WORD)
     for escape in _ESCAPE.finditer(words):
         if not places or escape.start() >= places[-1][1]:
             end = words.find(b" ", escape.start())
@@ -227,7 +244,9 @@ def _find_raw_offset(word: bytes, offset: int) -> int:
 
 
 # Find random runs in a text: keys and tokens without a known format.
-RANDOM, MIXED = 4.5, 4.0  # bits a byte
+# bits a byte
+RANDOM = 4.5
+MIXED = 4.0
 _SMALL = b"abcdefghijklmnopqrstuvwxyz \n\t"
 _SAMPLE = 128  # bytes of a long run that are judged
 # Public by design: ids of messages, calls and payments, digests of packages, addresses of IPFS and
@@ -300,7 +319,8 @@ def compute_entropy(run: bytes) -> float:
     """Shannon's entropy of the bytes of run, in bits a byte."""
     import math
 
-    size, log2 = len(run), math.log2
+    size = len(run)
+    log2 = math.log2
     counts = [run.count(byte) for byte in set(run)]
     return log2(size) - sum(n * log2(n) for n in counts) / size
 
@@ -312,7 +332,8 @@ def _is_random(run: bytes) -> bool:
     bits = compute_entropy(run)
     if bits <= MIXED:
         return False
-    share, edges = compute_natural_share(run), len(_EDGE.findall(run)) / len(run)
+    share = compute_natural_share(run)
+    edges = len(_EDGE.findall(run)) / len(run)
     if bits > RANDOM:
         return share < 0.5 and edges > 0.25 and _compute_step_share(run) < 0.4
     if len(run) < 24 or share >= 0.3 or edges < 0.45 or run[0] in b"/-=":
@@ -387,7 +408,8 @@ _IDENTIFIER = load_pattern(rb"[A-Za-z_-]+[0-9]?[.:!?]?$")
 _SCOPED = load_pattern(rb"::\w*$")
 _DASHES = load_pattern(rb"""(?:^|[\s"'`\0])--[a-z-]*$""")
 _VARIABLE = load_pattern(rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$")
-_DIGIT, _LETTER = load_pattern(rb"[0-9]"), load_pattern(rb"[A-Za-z]")
+_DIGIT = load_pattern(rb"[0-9]")
+_LETTER = load_pattern(rb"[A-Za-z]")
 _SIGN = load_pattern(rb"[!#%^*?~@]")
 
 
@@ -417,7 +439,8 @@ def find_separated(raw: bytes) -> Iterator[int]:
 
 
 def _is_assigned(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
-    name_end, word = match.end(1), match[1]
+    name_end = match.end(1)
+    word = match[1]
     head = low[max(0, name_end - 40) : name_end]
     if word.startswith(b"key") and not _KEY.search(head):
         return False
@@ -447,7 +470,8 @@ def may_be_secret(value: bytes, password: bool, quoted: bool, bare: bool) -> boo
     """
     if _PLACEHOLDER.match(value) or _INSIDE.search(value):
         return False
-    digit, stem = _DIGIT.search(value), _STEM.search(value)
+    digit = _DIGIT.search(value)
+    stem = _STEM.search(value)
     marked = quoted or bare
     if not marked and _CODE.match(value):
         return False
@@ -579,11 +603,15 @@ class Detector:
         """
         spans = find_runs(flat)
         secrets = self._judge_words({flat[start:end] for start, end in spans})
-        armour = [match.span() for match in _ARMOUR.finditer(flat)] if secrets else []
-        for start, end in spans if secrets else ():
-            for rule, a, b in secrets.get(flat[start:end], ()):
-                if rule != "entropy" or not _is_public(flat, start, start + a, armour):
-                    yield rule, start + a, start + b
+        if secrets:
+            armour = [match.span() for match in _ARMOUR.finditer(flat)]
+        else:
+            armour = []
+        if secrets:
+            for start, end in spans:
+                for rule, a, b in secrets.get(flat[start:end], ()):
+                    if rule != "entropy" or not _is_public(flat, start, start + a, armour):
+                        yield rule, start + a, start + b
         yield from self._formats.find_in_text(flat, spans)
         yield from (("assignment", *span) for span in find_assigned(flat))
         yield from find_escaped(flat, self.find_formats)
@@ -591,7 +619,8 @@ class Detector:
     def is_encoded_secret(self, run: bytes) -> bool:
         """Whether a run is base64 or hex of a text with a secret."""
 
-        if not (text := decode_text(run)):
+        text = decode_text(run)
+        if not text:
             return False
         flat = flatten(text)
         return any(True for _ in chain(self.find_formats(flat), find_assigned(flat)))
@@ -602,15 +631,17 @@ class Detector:
         of_word: dict[bytes, list[Secret]] = {}
         for word, item in self._formats.find_in_words({flat[start:end] for start, end in spans}):
             of_word.setdefault(word, []).append(item)
-        for start, end in spans if of_word else ():
-            for rule, a, b in of_word.get(flat[start:end], ()):
-                yield rule, start + a, start + b
+        if of_word:
+            for start, end in spans:
+                for rule, a, b in of_word.get(flat[start:end], ()):
+                    yield rule, start + a, start + b
         yield from self._formats.find_in_text(flat, spans)
 
     def _judge_words(self, words: set[bytes]) -> dict[bytes, Sequence[Secret]]:
         """The words that have secrets, with those; each word is judged once."""
         if self._size > _CACHE:
-            self._known, self._size = {}, 0
+            self._known = {}
+            self._size = 0
         new = [word for word in words if word not in self._known and not _UUID.match(word)]
         of_word: dict[bytes, list[Secret]] = {}
         for word, item in self._formats.find_in_words(new):
@@ -670,7 +701,8 @@ def find_offsets(block: bytes, detector: Detector) -> list[int]:
         if rule != "entropy" or not _EXEMPT.search(text, max(0, start - 64), start):
             offsets.append(start)
     if offsets and len(text) < len(block):  # the same lines, some of them longer
-        ends, whole = _list_ends(text.split(b"\n"), 1), _list_ends(block.split(b"\n"), 1)
+        ends = _list_ends(text.split(b"\n"), 1)
+        whole = _list_ends(block.split(b"\n"), 1)
         import bisect
 
         offsets = [whole[bisect.bisect_right(ends, offset)] - 1 for offset in offsets]
@@ -696,8 +728,14 @@ def _list_ends(texts: Sequence[bytes], between: int) -> list[int]:
 
 def _find_hidden(text: bytes, escapes: set[bytes]) -> list[int]:
     """Offsets at which the raw text, which has such escapes, does not show all of its values."""
-    patterns = [_ARMOUR_LINE, _HIDING] if escapes & {b"\\u", b"\\/"} else [_ARMOUR_LINE]
-    hidden = [match.start() for pattern in patterns for match in pattern.finditer(text)]
+    if escapes & {b"\\u", b"\\/"}:
+        patterns = [_ARMOUR_LINE, _HIDING]
+    else:
+        patterns = [_ARMOUR_LINE]
+    hidden = []
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            hidden.append(match.start())
     return [*hidden, *find_separated(text)]
 
 
@@ -747,9 +785,16 @@ class Redactor:
         pattern matches is not redacted.  Raise InputError, which names it, for an invalid pattern.
         personal: the rules for personal data; pictures: replaces pictures in lines.
         """
-        self._own = _compile_options("gitcp.redact", rules) if rules else []
-        self._allow = _compile_options("gitcp.redact-allow", allow) if allow else []
-        self._personal, self._pictures = personal, pictures
+        if rules:
+            self._own = _compile_options("gitcp.redact", rules)
+        else:
+            self._own = []
+        if allow:
+            self._allow = _compile_options("gitcp.redact-allow", allow)
+        else:
+            self._allow = []
+        self._personal = personal
+        self._pictures = pictures
         self._detector = Detector()
         self._clean: set[bytes] = set()  # digests of blocks in which nothing was found
 
@@ -791,7 +836,9 @@ class Redactor:
         return replace_secrets(data, find, self._choose_replacement, bool(self._personal))
 
     def _choose_replacement(self, rule: str, data: bytes) -> bytes:
-        return self._personal.make_token(rule, data) if self._personal and ":" in rule else REDACTED
+        if self._personal and ":" in rule:
+            return self._personal.make_token(rule, data)
+        return REDACTED
 
     def find(self, data: bytes, kind: str = "text") -> list[Secret]:
         """The sorted (rule, start, end) of secrets that would be redacted; kind: text, jsonl,
@@ -832,7 +879,9 @@ class Redactor:
         return self._drop_allowed(text, secrets)
 
     def _find_persons(self, flat: bytes, persons: bool) -> Iterable[Secret]:
-        return self._personal.find(flat) if persons and self._personal else ()
+        if persons and self._personal:
+            return self._personal.find(flat)
+        return ()
 
     def _drop_allowed(self, text: bytes, secrets: Iterable[Secret]) -> list[Secret]:
         return merge_secrets(
@@ -856,7 +905,10 @@ class Redactor:
         return sorted(out, key=lambda item: item[1:])
 
     def _find_custom(self, text: bytes) -> Iterator[Secret]:
-        done = [match.span() for match in _DONE.finditer(text)] if self._own else []
+        if self._own:
+            done = [match.span() for match in _DONE.finditer(text)]
+        else:
+            done = []
         for find in self._own:
             for start, end in find(text):
                 if start < end and not any(a <= start and end <= b for a, b in done):
@@ -871,7 +923,10 @@ class Redactor:
         """
         for start, end in split_blocks(data):
             block = data[start:end]
-            digest = b"" if clean is None else start_sha256(block).digest()
+            if clean is None:
+                digest = b""
+            else:
+                digest = start_sha256(block).digest()
             if clean and digest in clean:
                 continue
             offsets = self._find_offsets(block, persons)

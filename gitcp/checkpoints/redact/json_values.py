@@ -54,14 +54,20 @@ def list_values(data: bytes, own: bool = False) -> tuple[list[Value], list[Value
     names: list[Value] = []
     documents: list[Value] = []
     stack: list[tuple[bytes, bytes, int, bool]] = []
-    kind, key, first, image = b"", b"", 0, False
+    kind = b""
+    key = b""
+    first = 0
+    image = False
     for match in _TOKEN.finditer(data):
         string = match[1]
         if string is None:
             mark = match[0]
             if mark in b"{[":
                 stack.append((kind, key, first, image))
-                kind, key, first, image = mark, key if mark == b"[" else b"", len(spans), False
+                kind = mark
+                key = key if mark == b"[" else b""
+                first = len(spans)
+                image = False
             else:
                 if image:
                     documents += spans[first:]
@@ -75,7 +81,8 @@ def list_values(data: bytes, own: bool = False) -> tuple[list[Value], list[Value
             if kind == b"{" and key == b'"type"' and _IMAGE.match(string):
                 image = True
             span = (match.start() + 1, match.start() + len(string) - 1, key)
-            if not (opaque := (own and _OWN.match(key)) or _OPAQUE.search(key)):
+            opaque = (own and _OWN.match(key)) or _OPAQUE.search(key)
+            if not opaque:
                 spans.append(span)
             elif opaque[1] or len(string) < _CIPHERTEXT:
                 names.append(span)
@@ -87,7 +94,9 @@ class Decoded:
 
     def __init__(self, data: bytes, start: int, end: int) -> None:
         self._end = end
-        self._here, self._there, self._whole = [0], [start], [False]
+        self._here = [0]
+        self._there = [start]
+        self._whole = [False]
         pieces: list[bytes] = []
         size = 0
         for match in _ESCAPE.finditer(data, start, end):
@@ -116,7 +125,9 @@ class Decoded:
         past = offset - self._here[index]
         if not self._whole[index]:
             return self._there[index] + past
-        return self._there[index + 1] if up and past else self._there[index]
+        if up and past:
+            return self._there[index + 1]
+        return self._there[index]
 
 
 def _decode_escape(match: re.Match[bytes]) -> bytes:
@@ -150,13 +161,14 @@ def map_to_values(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secr
     """The secrets in a joined text, with their offsets in the raw data of its values."""
     out: list[Secret] = []
     first = 0
-    for start, end, value in parts if secrets else ():
-        while first < len(secrets) and secrets[first][2] <= start:
-            first += 1
-        for rule, a, b in secrets[first:]:
-            if a >= end:
-                break
-            out.append((rule, *value.find_raw_span(max(a, start) - start, min(b, end) - start)))
+    if secrets:
+        for start, end, value in parts:
+            while first < len(secrets) and secrets[first][2] <= start:
+                first += 1
+            for rule, a, b in secrets[first:]:
+                if a >= end:
+                    break
+                out.append((rule, *value.find_raw_span(max(a, start) - start, min(b, end) - start)))
     return out
 
 

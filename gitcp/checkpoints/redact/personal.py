@@ -86,7 +86,8 @@ class Personal:
     def bind_session(self, session: str) -> Personal:
         """The same rules, with suffixes keyed by a session."""
         other = Personal((), (), {}, session)
-        other._find, other.hides = self._find, self.hides
+        other._find = self._find
+        other.hides = self.hides
         return other
 
     def find(self, flat: bytes) -> Iterator[Secret]:

@@ -61,10 +61,13 @@ def find_usual_remote(repo: Repo) -> str:
     branch = refs.read_branch(repo).removeprefix("refs/heads/")
     keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
     for key in keys:
-        if name := repo.config.get(key):
+        name = repo.config.get(key)
+        if name:
             return name
     remotes = list_remotes(repo)
-    return "origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else ""
+    if "origin" in remotes:
+        return "origin"
+    return remotes[0] if len(remotes) == 1 else ""
 
 
 def is_url(name: str) -> bool:
@@ -75,7 +78,9 @@ def is_url(name: str) -> bool:
 def find_own_url(repo: Repo) -> str:
     """The URL that gets the store at each push, as it is configured; "" for none."""
     configured = read_destination(repo)
-    return configured if is_url(configured) and configured not in list_remotes(repo) else ""
+    if is_url(configured) and configured not in list_remotes(repo):
+        return configured
+    return ""
 
 
 def check_destination(repo: Repo, destination: str) -> str:
@@ -129,7 +134,10 @@ def withdraw(repo: Repo, urls: Iterable[str]) -> None:
     Raises Error for a place that the configuration of this person or machine agrees to.
     """
     own = find_own_url(repo)
-    own_urls = [name_url(repo, own), *(p.url for p in find_places(repo, own))] if own else []
+    if own:
+        own_urls = [name_url(repo, own), *(p.url for p in find_places(repo, own))]
+    else:
+        own_urls = []
     for url in urls:
         for value in repo.config.get_all(_PLACE):
             if clean_url(value) == url:
@@ -155,7 +163,9 @@ def count_lacking(repo: Repo, place: Place) -> int:
     ours = listing.list_tips(repo)
     theirs = listing.read_pushed(repo, place.url)
     count = listing.count_changed(repo.objects, ours, theirs)
-    tracked = _read_tracking(repo, place.label) if place.label == place.address else None
+    tracked = None
+    if place.label == place.address:
+        tracked = _read_tracking(repo, place.label)
     if not tracked:
         return count
     fetched = {**theirs, refs.REF: tracked}
@@ -177,7 +187,9 @@ def settle(repo: Repo) -> str:
     if not (is_name or is_url(configured)):
         return ""
     urls = [place.url for place in find_places(repo, configured)]
-    elsewhere = _find_elsewhere(repo, configured) if is_name else ""
+    elsewhere = ""
+    if is_name:
+        elsewhere = _find_elsewhere(repo, configured)
     if is_name:
         _set(repo, "--unset-all", _REMOTE)
     if elsewhere:
@@ -293,7 +305,9 @@ def list_sources(repo: Repo) -> list[Place]:
     if found or configured == NONE:
         return found
     name = configured or find_usual_remote(repo)
-    return find_places(repo, name) if name in list_remotes(repo) else []
+    if name in list_remotes(repo):
+        return find_places(repo, name)
+    return []
 
 
 def describe_sending(repo: Repo) -> list[str]:
@@ -309,14 +323,19 @@ def describe_sending(repo: Repo) -> list[str]:
     is_sent = repo.config.get_option("gitcp.push")
     lines: list[str] = []
     for place in found:
-        name = f"'{place.label}'" if place.label == place.url else f"'{place.label}' ({place.url})"
+        if place.label == place.url:
+            name = f"'{place.label}'"
+        else:
+            name = f"'{place.label}' ({place.url})"
         if not is_sent:
             lines.append(f"'gitcp push' sends prompts and transcripts to {name}; gitcp.push is off")
         elif own and own.url == place.url:
             lines.append(f"each 'git push' sends prompts and transcripts to {name}, too")
         else:
             lines.append(f"'git push' to {name} sends prompts and transcripts there, too")
-    which = "that repository" if len(found) == 1 else "a repository named here"
+    which = "a repository named here"
+    if len(found) == 1:
+        which = "that repository"
     stop = f"'gitcp push --forget-place {found[0].label}' stops it"
     return [*lines, f"whoever can read {which} can read them; {stop}"]
 
@@ -342,7 +361,9 @@ def _list_routes(repo: Repo, names: Iterable[str], urls: Iterable[str] = ()) -> 
     """
     wanted: list[tuple[str, str, str]] = []
     for name in names:
-        key = "pushurl" if repo.config.get_all(f"remote.{name}.pushurl") else "url"
+        key = "url"
+        if repo.config.get_all(f"remote.{name}.pushurl"):
+            key = "pushurl"
         wanted += [(name, key, url) for url in repo.config.get_all(f"remote.{name}.{key}") if url]
     wanted += [("", "url", url) for url in urls]
     options: list[str] = []
@@ -362,7 +383,9 @@ def _list_routes(repo: Repo, names: Iterable[str], urls: Iterable[str] = ()) -> 
 def _define(name: str, key: str, url: str) -> tuple[str, ...]:
     """Options of git for a remote with this URL alone."""
     fetched = ("-c", f"remote.{name}.url={url}")
-    return (*fetched, "-c", f"remote.{name}.pushurl={url}") if key == "pushurl" else fetched
+    if key == "pushurl":
+        return (*fetched, "-c", f"remote.{name}.pushurl={url}")
+    return fetched
 
 
 def _read_remotes(

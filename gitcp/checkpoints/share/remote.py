@@ -135,7 +135,10 @@ class Remote:
         specs = [f"{oid}:{ref}" for ref, oid in refs.items()]
         mirror = ("-c", f"remote.{address}.mirror=false")  # it would refuse our refspecs
         push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
-        leases = [f"--force-with-lease={ref}:{lease}" for ref in refs] if lease else []
+        if lease:
+            leases = [f"--force-with-lease={ref}:{lease}" for ref in refs]
+        else:
+            leases = []
         _, out = self._run(*mirror, *push, *leases, "--", address, *specs, ok=(0, 1))
         moved: dict[str, str] = {}
         for line in decode_lines(out):
@@ -278,7 +281,8 @@ def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
     for file in files:
         if size + len(file[2]) > _PIECE:
             yield piece
-            piece, size = [], 0
+            piece = []
+            size = 0
         piece.append(file)
         size += len(file[2])
     yield piece
@@ -286,7 +290,8 @@ def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
 
 def _find_in_files(redactor: Redactor, files: Iterable[File], stored: bool) -> Iterator[Hit]:
     for oid, path, data in files:
-        if hits := redactor.find(data, kind=_choose_kind(path, len(data), stored)):
+        hits = redactor.find(data, kind=_choose_kind(path, len(data), stored))
+        if hits:
             yield oid, path, hits[0][0]
 
 
@@ -296,7 +301,9 @@ def _choose_kind(path: str, size: int, stored: bool) -> str:
         return "jsonl"
     if not path.endswith(".json") or size >= _DOCUMENT:
         return "text"
-    return "own" if stored and path.rpartition("/")[2] in _OWN else "document"
+    if stored and path.rpartition("/")[2] in _OWN:
+        return "own"
+    return "document"
 
 
 def _is_lines(path: str) -> bool:
@@ -329,7 +336,10 @@ def judge_push(
     """
     refs = [ref for ref, _, _ in sent if ref.startswith(_OURS)]
     private = [ref for ref in refs if not _is_store(ref) and _is_private(ref)]
-    strays = [] if is_agreed else [ref for ref in refs if _is_store(ref)]
+    if is_agreed:
+        strays = []
+    else:
+        strays = [ref for ref in refs if _is_store(ref)]
     if private:
         sends = f"whole worktrees, files never committed among them: {_shorten_refs(private)}"
     elif strays:
@@ -354,7 +364,9 @@ def _is_private(ref: str) -> bool:
 
 
 def _shorten_refs(refs: list[str]) -> str:
-    more = f" and {len(refs) - _EXAMPLES} more" if len(refs) > _EXAMPLES else ""
+    more = ""
+    if len(refs) > _EXAMPLES:
+        more = f" and {len(refs) - _EXAMPLES} more"
     return f"{', '.join(ref.removeprefix('refs/heads/') for ref in refs[:_EXAMPLES])}{more}"
 
 
@@ -379,7 +391,10 @@ def search_new(
     rules = hash_rules(repo)
     searched = read_searched(repo, rules)
     known = [*remote_tips.values(), *searched.tips.values()]
-    end = None if git.count_seconds_left() is None else time.monotonic() + limit
+    if git.count_seconds_left() is None:
+        end = None
+    else:
+        end = time.monotonic() + limit
     found = {oid: rule for oid, _, rule in find_secrets(repo, tips.values(), known, end)}
     secrets = {**searched.secrets, **found}
     write_searched(repo, rules, Searched({**searched.tips, **tips}, secrets))
@@ -391,7 +406,8 @@ def select_tip(repo: Repo, ref: str, ours: str, theirs: str, secrets: Secrets) -
     and notes that have secrets; theirs if nothing is left to push."""
     if not secrets or not _is_new(repo, ours, theirs, secrets):
         return ours
-    tree, their_tip = need_commit(repo.objects, ours)["tree"], read_commit(repo.objects, theirs)
+    tree = need_commit(repo.objects, ours)["tree"]
+    their_tip = read_commit(repo.objects, theirs)
     held = {_name_part(ref, path) for path, _ in _list_held(repo.objects, tree, secrets)}
     if "" in held:
         return theirs
@@ -406,7 +422,10 @@ def select_tip(repo: Repo, ref: str, ours: str, theirs: str, secrets: Secrets) -
 
 def _is_new(repo: Repo, ours: str, theirs: str, secrets: Collection[str]) -> bool:
     """Whether ours has a blob of secrets, in its history too, that theirs has not."""
-    known = [f"^{theirs}"] if theirs and not repo.objects.list_absent([theirs]) else []
+    if theirs and not repo.objects.list_absent([theirs]):
+        known = [f"^{theirs}"]
+    else:
+        known = []
     repo.objects.flush()
     listed = repo.git.stream_records(
         "rev-list", "--objects", "--missing=allow-any", "--stdin",
@@ -427,37 +446,45 @@ def _name_part(ref: str, path: str) -> str:
     if parse_checkpoint_ref(ref):
         return ""
     folder = "/".join(path.split("/")[:2])
-    return folder if is_checkpoint_id(folder.replace("/", "")) else path
+    if is_checkpoint_id(folder.replace("/", "")):
+        return folder
+    return path
 
 
 def list_held(repo: Repo) -> list[Held]:
     """What today's rules hold back, by the findings of earlier pushes."""
     if not repo.config.get_option("gitcp.push-check"):
         return []
-    if not (secrets := read_searched(repo, hash_rules(repo)).secrets):
+    secrets = read_searched(repo, hash_rules(repo)).secrets
+    if not secrets:
         return []
     tips = refs.list_refs(repo, refs.REF, CHECKPOINTS, notes.REF, summaries.REF)
-    return [
-        item for ref, tip in tips.items() for item in name_held(repo.objects, ref, tip, secrets)
-    ]
+    found: list[Held] = []
+    for ref, tip in tips.items():
+        found += name_held(repo.objects, ref, tip, secrets)
+    return found
 
 
 def name_held(objects: Objects, ref: str, tip: str, secrets: Secrets) -> list[Held]:
     """What is held back of a ref that is at tip, a commit."""
-    commit, held = read_commit(objects, tip), list[tuple[str, str, str, str]]()
-    for path, oid in _list_held(objects, commit["tree"], secrets) if commit else ():
-        part = _name_part(ref, path)
-        name = parse_checkpoint_ref(ref) or part.replace("/", "")
-        if is_checkpoint_id(name):
-            held.append((name, path.removeprefix(f"{part}/"), secrets[oid], oid))
-        else:
-            held.append((ref, path, secrets[oid], oid))
+    commit = read_commit(objects, tip)
+    held = list[tuple[str, str, str, str]]()
+    if commit:
+        for path, oid in _list_held(objects, commit["tree"], secrets):
+            part = _name_part(ref, path)
+            name = parse_checkpoint_ref(ref) or part.replace("/", "")
+            if is_checkpoint_id(name):
+                held.append((name, path.removeprefix(f"{part}/"), secrets[oid], oid))
+            else:
+                held.append((ref, path, secrets[oid], oid))
     return held
 
 
 def explain(held: Sequence[Held]) -> str:
     """What is not sent, why, and how to allow it, in one line."""
-    more = f" and {len(held) - _EXAMPLES} more" if len(held) > _EXAMPLES else ""
+    more = ""
+    if len(held) > _EXAMPLES:
+        more = f" and {len(held) - _EXAMPLES} more"
     listed = ", ".join(describe(item) for item in held[:_EXAMPLES])
     return f"not pushed: {listed}{more}; {describe_remedy(held[0])}"
 
@@ -465,14 +492,19 @@ def explain(held: Sequence[Held]) -> str:
 def describe(held: Held) -> str:
     """Which checkpoint, or ref, has a secret by which rule in which file."""
     name, path, rule, _ = held
-    subject = f"checkpoint {name}" if is_checkpoint_id(name) else f"'{name}'"
+    if is_checkpoint_id(name):
+        subject = f"checkpoint {name}"
+    else:
+        subject = f"'{name}'"
     return f"{subject} has what looks like a secret ({rule} in '{path}')"
 
 
 def describe_remedy(held: Held) -> str:
     """How to allow what is held back, and how to delete it."""
     name = held[0]
-    return f"{ALLOW}, 'gitcp forget {name}' deletes it" if is_checkpoint_id(name) else ALLOW
+    if is_checkpoint_id(name):
+        return f"{ALLOW}, 'gitcp forget {name}' deletes it"
+    return ALLOW
 
 
 def hash_rules(repo: Repo) -> str:

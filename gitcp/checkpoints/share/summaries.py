@@ -74,7 +74,8 @@ def _get_path(repo: Repo) -> str:
 
 
 def _is_record(record: Record, texts: Collection[str]) -> bool:
-    times, files = (record.get("time"), record.get("written", 0)), record.get("files")
+    times = (record.get("time"), record.get("written", 0))
+    files = record.get("files")
     return (
         all(isinstance(record.get(key), str) for key in texts)
         and all(isinstance(time, int) and 0 <= time < _END for time in times)
@@ -102,7 +103,8 @@ def read_shared(repo: Repo) -> list[Record]:
 
 def _load_shared(repo: Repo) -> Shared:
     """What REF has; a file that is no summary, or too large, is left out."""
-    if not (tip := read_commit(repo.objects, REF)):
+    tip = read_commit(repo.objects, REF)
+    if not tip:
         return {}
     try:
         found = {path: oid for path, (_, oid) in list_files(repo.objects, tip["tree"], _MOST_READ)}
@@ -111,8 +113,10 @@ def _load_shared(repo: Repo) -> Shared:
         return {}
     loaded: Shared = {}
     for path, obj in zip(found, repo.objects.read_each(found.values()), strict=True):
-        if obj and (record := _parse(obj[2])):
-            loaded[path] = record
+        if obj:
+            record = _parse(obj[2])
+            if record:
+                loaded[path] = record
     return loaded
 
 
@@ -146,7 +150,8 @@ def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Tur
     wanted = {turn: _build_shared(repo, r) for r in records if all(turn := get_turn(r))}
 
     def attempt_move() -> None:
-        tip, shared = read_commit(repo.objects, REF), _load_shared(repo)
+        tip = read_commit(repo.objects, REF)
+        shared = _load_shared(repo)
         edits = {}
         for turn in {**dict.fromkeys(recorded), **wanted}:
             path = _locate(repo, turn)
@@ -160,7 +165,8 @@ def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Tur
         times = {p: r.get("forgotten", r.get("time")) for p, r in shared.items() if p not in edits}
         excess = max(0, len(times) + len(edits) - _MOST_SHARED)
         oldest = sorted(times, key=lambda path: (times[path], path))[:excess]
-        if changes := {**edits, **dict.fromkeys(oldest)}:
+        changes = {**edits, **dict.fromkeys(oldest)}
+        if changes:
             tree = edit_tree(repo.objects, tip["tree"] if tip else None, changes)
             commit = write_commit(repo, tree, [tip["oid"]] if tip else [], _SUBJECT)
             refs.update_refs(repo, [(REF, commit, tip["oid"] if tip else None)], "gitcp: push")
@@ -223,7 +229,8 @@ def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update
 
 
 def _forget_shared(repo: Repo, chosen: Chosen) -> list[Update]:
-    tip, shared = read_commit(repo.objects, REF), _load_shared(repo)
+    tip = read_commit(repo.objects, REF)
+    shared = _load_shared(repo)
     forgotten = {
         path: {"forgotten": int(time.time()), "session_id": record["session_id"]}
         for path, record in shared.items()

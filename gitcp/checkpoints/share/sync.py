@@ -92,7 +92,8 @@ def send_store(repo: Repo, place: Place, timeout: float, leave: Container[str]) 
 
 def say_once(repo: Repo, what: str) -> bool:
     """Whether something is to be said: only the first time, until forget_words()."""
-    path, word = repo.join_shared("push-said"), "%20".join(what.split())
+    path = repo.join_shared("push-said")
+    word = "%20".join(what.split())
     earlier = files.read_words(path, shapes.is_printable)
     if word not in earlier:
         files.write_words(repo, path, [*earlier[-_MOST:], word])
@@ -218,7 +219,10 @@ def _fetch_parts(repo: Repo, remote: Remote, theirs: Tips) -> None:
     """If the remote lacks our branch, fetch its refs of checkpoints that are also on the branch:
     they may have forgotten what the branch would bring there."""
     branch = stored.Places(repo)
-    ids = {} if refs.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
+    if refs.REF in theirs:
+        ids = {}
+    else:
+        ids = {r: parse_checkpoint_ref(r) for r in theirs}
     parts = {r for r, cid in ids.items() if cid and branch.find_tree(refs.REF, cid, [])}
     _fetch_and_unite(repo, remote, {ref: theirs[ref] for ref in parts})
 
@@ -231,12 +235,16 @@ def _check_progress(
 
     earlier, theirs: its tips before this fetch and after it; idle: what the last call returned.
     """
-    idle = idle + 1 if all(earlier.get(ref) == theirs.get(ref) for ref in moved) else 0
+    if all(earlier.get(ref) == theirs.get(ref) for ref in moved):
+        idle = idle + 1
+    else:
+        idle = 0
     if idle > _IDLE:
         [(ref, why), *_] = moved.items()
         raise Error(f"'{remote.label}' refuses '{ref}' each time: {why}")
     for ref in moved:
-        our_tip, their_tip = refs.read_ref(repo, ref), theirs.get(ref)
+        our_tip = refs.read_ref(repo, ref)
+        their_tip = theirs.get(ref)
         if _is_notes(ref) or not our_tip or not their_tip:
             continue
         if not is_ancestor(repo, their_tip, our_tip):
@@ -326,7 +334,10 @@ def fetch_absent(repo: Repo, place: Place, timeout: float) -> tuple[int, int]:
     remote = Remote(repo, place, timeout)
     came = 0
     asked: set[str] = set()
-    while fresh := [oid for oid in _list_absent(repo) if oid not in asked]:
+    while True:
+        fresh = [oid for oid in _list_absent(repo) if oid not in asked]
+        if not fresh:
+            break
         remote.list_refs("HEAD")  # which raises if it cannot be reached
         asked.update(fresh)
         came += len(fresh) - len(remote.fetch_objects(fresh))
@@ -362,9 +373,18 @@ def choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Tip
 
 def _list_shared(repo: Repo) -> list[str]:
     """The shared refs; the last one is a prefix."""
-    branch = [refs.REF] if stored.is_branch_sent(repo) else []
-    ai = [notes.AI] if repo.config.get_option("gitcp.ai-notes") else []
-    tried = [summaries.REF] if repo.config.get_option("gitcp.share-abandoned") else []
+    if stored.is_branch_sent(repo):
+        branch = [refs.REF]
+    else:
+        branch = []
+    if repo.config.get_option("gitcp.ai-notes"):
+        ai = [notes.AI]
+    else:
+        ai = []
+    if repo.config.get_option("gitcp.share-abandoned"):
+        tried = [summaries.REF]
+    else:
+        tried = []
     return [*branch, notes.REF, *ai, *tried, CHECKPOINTS]
 
 
@@ -408,7 +428,10 @@ def _list_remote(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
 
 def _fetch_and_unite(repo: Repo, remote: Remote, theirs: Tips) -> None:
     """Fetch the remote's refs that differ from ours into temporary refs, and unite them."""
-    ours = refs.list_refs(repo, *theirs) if len(theirs) <= _CHUNK else refs.list_refs(repo)
+    if len(theirs) <= _CHUNK:
+        ours = refs.list_refs(repo, *theirs)
+    else:
+        ours = refs.list_refs(repo)
     prefix = f"refs/gitcp/fetch/{os.getpid()}"
     differing = [ref for ref, oid in theirs.items() if oid != ours.get(ref)]
     temporary = {f"{prefix}/{number}": ref for number, ref in enumerate(differing)}
@@ -486,10 +509,8 @@ def select_notes(repo: Repo, ours: str, theirs: str, join: Join) -> str:
     This is ours if there are no such notes, theirs if there is nothing else to push, else a commit
     on theirs.  theirs: the remote's tip, "" for none.  join: makes one note of two.
     """
-    our_tree, remote_tip = (
-        need_commit(repo.objects, ours)["tree"],
-        read_commit(repo.objects, theirs),
-    )
+    our_tree = need_commit(repo.objects, ours)["tree"]
+    remote_tip = read_commit(repo.objects, theirs)
     tree = remote_tip["tree"] if remote_tip else None
     new = {
         path.replace("/", ""): path
