@@ -55,7 +55,9 @@ class Question:
     """
 
     def __init__(self, raw: Sequence[Name], named: Sequence[Name], stdin: bytes = b"") -> None:
-        self.raw, self.named, self.stdin = raw, named, stdin
+        self.raw = raw
+        self.named = named
+        self.stdin = stdin
 
     def list_names(self, git: Git) -> bytes:
         """The names of the commits, or trees, a line each."""
@@ -86,7 +88,8 @@ class StandIns:
     """
 
     def __init__(self, blobs: Set[str] = frozenset(), trees: Set[str] = frozenset()) -> None:
-        self.blobs, self.trees = blobs, trees
+        self.blobs = blobs
+        self.trees = trees
         self.env: dict[str, str] = {}
 
     def write(self, repo: Repo, stack: ExitStack) -> None:
@@ -167,7 +170,10 @@ def stand_in(
     is to be searched at all.
     """
     is_partial = lost or (search and cat_file.find_promisor(repo))
-    missing = _find_missing(repo, question) if is_partial else StandIns()
+    if is_partial:
+        missing = _find_missing(repo, question)
+    else:
+        missing = StandIns()
     with ExitStack() as stack:
         missing.write(repo, stack)
         yield missing
@@ -194,7 +200,8 @@ def _find_missing(repo: Repo, question: Question) -> StandIns:
     except GitError:
         pass  # a tree is missing, or the question is wrong
     try:
-        if trees := _ask_remote(repo, _list_missing_trees(repo, question)):
+        trees = _ask_remote(repo, _list_missing_trees(repo, question))
+        if trees:
             trees = _list_missing_trees(repo, question)  # also those that were found meanwhile
         with ExitStack() as stack:
             known = StandIns(trees=trees)
@@ -229,9 +236,11 @@ def _ask_remote(repo: Repo, oids: set[str]) -> set[str]:
     """The objects among oids that are missing, also after the remote of a partial clone, if it may
     be asked, has sent what it has."""
     missing = list_missing(repo, oids)
-    if missing and (remote := cat_file.find_remote(repo)):
-        cat_file.fetch_missing(repo, remote, sorted(missing))
-        missing = list_missing(repo, missing)
+    if missing:
+        remote = cat_file.find_remote(repo)
+        if remote:
+            cat_file.fetch_missing(repo, remote, sorted(missing))
+            missing = list_missing(repo, missing)
     return missing
 
 
@@ -251,7 +260,8 @@ def warn_shallow(commit: str) -> None:
 def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[CommitPath]:
     """The places of lines that git blames on a commit because the content before it is not here;
     each is warned of."""
-    shallow, used = list_shallow(repo), memory.get_table(_USED)
+    shallow = list_shallow(repo)
+    used = memory.get_table(_USED)
     if not shallow and not used:
         return set()
     previous: dict[CommitPath, str] = {}
@@ -259,7 +269,9 @@ def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[CommitPath
         if entry["oid"].strip("0"):
             names = [value for key, value in entry["headers"] if key == b"previous"]
             oid, _, path = names[0].partition(b" ") if names else (b"", b"", b"")
-            spec = f"{decode_name(oid)}:{decode_name(unquote_name(path))}" if names else ""
+            spec = ""
+            if names:
+                spec = f"{decode_name(oid)}:{decode_name(unquote_name(path))}"
             previous.setdefault((entry["oid"], entry["path"]), spec)
     oids = repo.objects.ahead.resolve(spec for spec in previous.values() if spec)
     cut = set()
@@ -278,11 +290,12 @@ def _is_hidden(objects: Objects, commit: str, path: str) -> bool:
     """Whether a parent of a commit, or a directory there that may have the path, is missing."""
     parsed = read_commit(objects, commit)
     try:
-        for parent in parsed["parents"] if parsed else ():
-            before = read_commit(objects, parent)
-            if not before:
-                return True
-            Lookup(objects, before["tree"])(path)
+        if parsed:
+            for parent in parsed["parents"]:
+                before = read_commit(objects, parent)
+                if not before:
+                    return True
+                Lookup(objects, before["tree"])(path)
     except Error:
         return True
     return False

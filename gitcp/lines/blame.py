@@ -109,7 +109,9 @@ def _format_usual(entries: Iterable[BlameEntry]) -> tuple[dict[str, Label], int]
 def choose_date(entry: BlameEntry) -> str:
     """The name of an entry's date: its commit; for an uncommitted line its time."""
     is_stored = entry["oid"].strip("0")
-    return entry["oid"] if is_stored else decode_name(format_raw_time(entry))
+    if is_stored:
+        return entry["oid"]
+    return decode_name(format_raw_time(entry))
 
 
 def format_raw_time(entry: BlameEntry) -> bytes:
@@ -167,7 +169,8 @@ def parse_place(text: str) -> tuple[str, tuple[int, int] | None]:
     numbers = span.replace("-", ",").split(",")
     if not path or len(numbers) > 2 or not all(map(_is_line_number, numbers)):
         raise InputError(f"no line or range of lines after the colon, as in 'a.c:5-8': '{text}'")
-    first, last = int(numbers[0]), int(numbers[-1])
+    first = int(numbers[0])
+    last = int(numbers[-1])
     if last < first:
         raise InputError(f"the last line is before the first: '{text}'")
     return path, (first, last)
@@ -262,8 +265,13 @@ def _build_resume_command(repo: Repo, author: Author, oid: str) -> str:
     client = find_client(author["agent"])
     if has_local(repo, client, author["session_id"]):
         return client.format_resume_command(author["session_id"])
-    name = abbreviate(oid) if oid.strip("0") else author["session_id"]
-    return f"gitcp resume {name}" if client.can_cut() else ""
+    if oid.strip("0"):
+        name = abbreviate(oid)
+    else:
+        name = author["session_id"]
+    if client.can_cut():
+        return f"gitcp resume {name}"
+    return ""
 
 
 def _find_edit(repo: Repo, author: Author) -> CallContext | None:
@@ -297,7 +305,10 @@ def _find_stored_call(repo: Repo, author: Author, tool: str) -> CallContext | No
             call = None
             if not _is_by_subagent(entry, tool):
                 call = conversation.find_call(pieces, {}, tool)
-            subagents = {} if call else _read_tasks(repo, checkpoint)
+            if call:
+                subagents = {}
+            else:
+                subagents = _read_tasks(repo, checkpoint)
             return call or conversation.find_call(pieces, subagents, tool, by_subagent=True)
     except Error:
         pass  # a part is missing: the others may have it
@@ -325,7 +336,9 @@ def read_conversation(repo: Repo, author: Author) -> tuple[CallContext | None, l
     """
     transcripts = _read_transcripts(repo, author)
     tool = author["tool_use_id"]
-    call = conversation.find_call([transcripts[0]], transcripts[1], tool) if tool else None
+    call = None
+    if tool:
+        call = conversation.find_call([transcripts[0]], transcripts[1], tool)
     return call, conversation.list_turn_entries(transcripts[0], author)
 
 
@@ -386,7 +399,8 @@ def _find_task(objects: Objects, state: State, agent_id: str) -> tuple[str, byte
 
 def _read_subagent_transcript(state: State, agent_id: str) -> bytes:
     """The transcript in the client's own file; b"" if there is none."""
-    agent, transcript_path = state.get("agent_type") or "", state.get("transcript_path") or ""
+    agent = state.get("agent_type") or ""
+    transcript_path = state.get("transcript_path") or ""
     try:
         path = agent_id and locate_subagent_transcript(agent, transcript_path, agent_id)
         return (files.read_bytes(path) if path else None) or b""
@@ -449,7 +463,8 @@ class _Lines:
     def __init__(
         self, repo: Repo, options: Options, evidence: Evidence, entries: list[BlameEntry]
     ) -> None:
-        self._evidence, self._flags = evidence, options["flags"]
+        self._evidence = evidence
+        self._flags = options["flags"]
         self._compares = can_differ(repo, options)
         evidence.prefetch(entries, contents=self._compares)
 
@@ -466,9 +481,10 @@ class _Lines:
 
     def date_entry(self, entry: BlameEntry) -> BlameEntry:
         """The entry; that of an uncommitted line with the time of its edit, if that is known."""
-        seconds = (
-            None if entry["oid"].strip("0") else self.find_time(entry, self.find_author(entry))
-        )
+        if entry["oid"].strip("0"):
+            seconds = None
+        else:
+            seconds = self.find_time(entry, self.find_author(entry))
         if not seconds:
             return entry
         zone = time.strftime("%z", time.localtime(seconds)).encode()
@@ -486,11 +502,14 @@ class _Lines:
             return encode_name(line_authors.format_label(author)), encode_name(
                 line_authors.format_mail(author)
             )
-        if guess := self.guess_author(entry, author):
+        guess = self.guess_author(entry, author)
+        if guess:
             return encode_name(f"{line_authors.format_label(guess)}?"), _UNKNOWN[1]
         if author["who"] == "unrecorded" and "mark-unknown" in self._flags:
             agent = author["agent"]
-            return (encode_name(f"{agent} (attested)"), b"<?>") if agent else _UNKNOWN
+            if agent:
+                return (encode_name(f"{agent} (attested)"), b"<?>")
+            return _UNKNOWN
         return _UNKNOWN if author["who"] == "unknown" else None
 
     def divide_group(self, group: BlameEntry, content: bytes) -> Iterator[Part]:
@@ -530,13 +549,18 @@ def format_table(
     groups = zip(entries, blamed.contents, strict=True)
     parts = [part for entry, content in groups for part in lines.divide_group(entry, content)]
     entries = [entry for entry, _, _ in parts]
-    config, flags = repo.config, set(options["flags"])
-    flags |= {"e"} if config.get_flag("blame.showemail") and "no-e" not in flags else set()
-    flags |= {"b"} if config.get_flag("blame.blankboundary") else set()
+    config = repo.config
+    flags = set(options["flags"])
+    if config.get_flag("blame.showemail") and "no-e" not in flags:
+        flags |= {"e"}
+    if config.get_flag("blame.blankboundary"):
+        flags |= {"b"}
     labels, width = read_dates(repo, entries, options["date"] or config.get("blame.date") or "iso")
     padded = pad_dates(labels, width)
     rows = [_build_row(flags, part, padded) for part in parts]
-    margins = history.read_margins(git, options, rows) if _needs_margins(flags, config) else None
+    margins = None
+    if _needs_margins(flags, config):
+        margins = history.read_margins(git, options, rows)
     abbrev = _choose_abbrev(options, labels, len(entries[0]["oid"]))
     path = history.find_asked_path(repo, git, options, entries)
     yield from blame_format.format_table(rows, flags, abbrev, path, margins)

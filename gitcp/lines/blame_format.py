@@ -118,7 +118,9 @@ def choose_format(options: Options) -> str:
     """The requested format for programs, '' for the table."""
     forms = {"incremental": "incremental", "line-porcelain": "line-porcelain", "p": "porcelain"}
     flags = options["flags"]
-    return "" if "json" in flags else next((f for flag, f in forms.items() if flag in flags), "")
+    if "json" in flags:
+        return ""
+    return next((f for flag, f in forms.items() if flag in flags), "")
 
 
 def can_find_moved_lines(options: Options) -> bool:
@@ -143,13 +145,17 @@ def _parse_long(options: Options, word: str, words: list[str]) -> None:
     if flag in _NAMED or flag in _LONG.values():
         (options["flags"].add if wanted else options["flags"].discard)(flag)
     elif name == "abbrev":
-        options["abbrev"] = int(value) if value.isdecimal() else None
+        if value.isdecimal():
+            options["abbrev"] = int(value)
+        else:
+            options["abbrev"] = None
     elif name == "no-abbrev":
         options["abbrev"] = 0
     elif name == "date" and equals:
         options["date"] = value
     elif word in _NEXT and words:
-        options["date"] = words[0] if name == "date" else options["date"]
+        if name == "date":
+            options["date"] = words[0]
         options["given"].append(words.pop(0))
 
 
@@ -186,13 +192,19 @@ def format_table(
     for row in rows:
         pad = b" " * (sizes["name"] - count_columns(row["name"]))
         about = b"(%s%s %10s " % (row["name"], pad, row["date"])
-        plain = b"" if sizes["orig"] else _format_head(row, flags, abbrev, sizes) + b" " + about
+        if sizes["orig"]:
+            plain = b""
+        else:
+            plain = _format_head(row, flags, abbrev, sizes) + b" " + about
         lines = enumerate(BytesIO(row["content"]))
         if plain and not margins and "c" not in flags:
             # Few large pieces are written faster than many lines.
             form = b"%s%%%dd) %%s" % (plain.replace(b"%", b"%%"), sizes["final"])
             first = row["final"]
-            while some := [form % (first + n, line) for n, line in islice(lines, _TOGETHER)]:
+            while True:
+                some = [form % (first + n, line) for n, line in islice(lines, _TOGETHER)]
+                if not some:
+                    break
                 yield b"".join(some)
         for offset, line in lines:
             number = row["final"] + offset
@@ -310,7 +322,10 @@ def parse_porcelain(output: bytes) -> tuple[list[BlameEntry], bytes]:
     entries: list[BlameEntry] = []
     paths: dict[bytes, str] = {}
     index = 0
-    while index < last and (head := _HEAD.fullmatch(lines[index])):
+    while index < last:
+        head = _HEAD.fullmatch(lines[index])
+        if not head:
+            break
         index += 1
         oid, orig, final, count = head.groups()
         headers: list[tuple[bytes, bytes]] = []
@@ -326,7 +341,9 @@ def parse_porcelain(output: bytes) -> tuple[list[BlameEntry], bytes]:
                 paths[oid] = patches.unquote_name(value).decode("utf-8", "surrogateescape")
             if key in _LAST and lines[index] not in _LAST:
                 break
-        content = lines[index][1:] if index < last and lines[index].startswith(b"\t") else None
+        content = None
+        if index < last and lines[index].startswith(b"\t"):
+            content = lines[index][1:]
         index += content is not None
         entries.append(
             {
@@ -373,19 +390,25 @@ class Groups:
 
     def read(self, chunks: Iterable[bytes]) -> None:
         """Take the whole output."""
-        parts, size = [], 0
+        parts = []
+        size = 0
         for chunk in chunks:
             parts.append(chunk)
             size += len(chunk)
             if size > _PART:
                 self._feed(b"".join(parts))
-                parts, size = [], 0
+                parts = []
+                size = 0
         self._feed(b"".join(parts))
 
     def _feed(self, data: bytes) -> None:
-        data, at = self.rest + data, 0
+        data = self.rest + data
+        at = 0
         while True:
-            end = self._take_lines(data, at) if self._last else self._begin_group(data, at)
+            if self._last:
+                end = self._take_lines(data, at)
+            else:
+                end = self._begin_group(data, at)
             if end <= at:
                 break
             at = end
@@ -393,15 +416,21 @@ class Groups:
 
     def _begin_group(self, data: bytes, at: int) -> int:
         """Read the headers of a group; return where its lines begin, 0 if not all is here."""
-        start = data.find(b"\n\t", at) + 1 if _HEAD.match(data, at) else 0
+        start = 0
+        if _HEAD.match(data, at):
+            start = data.find(b"\n\t", at) + 1
         if start:
             (entry,), _ = parse_porcelain(data[at:start] + b"\t\n")
-            oid, more = entry["oid"], entry["count"] - 1
+            oid = entry["oid"]
+            more = entry["count"] - 1
             path = self._paths[oid] = entry["path"] or self._paths.get(oid, "")
             self.entries.append({**entry, "path": path, "content": None})
             self._contents.append([])
             numbers = entry["orig"] + more, entry["final"] + more
-            self._last = b"%s %d %d\n" % (oid.encode(), *numbers) if more else b"\t"
+            if more:
+                self._last = b"%s %d %d\n" % (oid.encode(), *numbers)
+            else:
+                self._last = b"\t"
         return start
 
     def _take_lines(self, data: bytes, at: int) -> int:
@@ -412,7 +441,9 @@ class Groups:
             self._last = b""
         else:
             start = max(data.rfind(b"\n\t", at, data.rfind(b"\n")) + 1, at)
-            end = data.find(b"\n", start) + 1 if data[start : start + 1] == b"\t" else 0
+            end = 0
+            if data[start : start + 1] == b"\t":
+                end = data.find(b"\n", start) + 1
         if end:
             self._add_lines(data[at:end])
         return end
@@ -448,7 +479,8 @@ def complete_entries(entries: list[BlameEntry]) -> list[BlameEntry]:
     Those of the path are printed for each group if the lines of a commit come from several."""
     first: dict[str, list[tuple[bytes, bytes]]] = {}
     for entry in entries:
-        printed, headers = entry["headers"], first.setdefault(entry["oid"], entry["headers"])
+        printed = entry["headers"]
+        headers = first.setdefault(entry["oid"], entry["headers"])
         if printed and printed is not headers:
             headers = [header for header in headers if header[0] not in _OF_PATH] + printed
         entry["headers"] = headers

@@ -46,15 +46,20 @@ def follow_lines(
     with Objects(repo):
         evidence = Evidence(repo, worktree=False, proven_alone=True)
         for oid in commits:
-            commit, old_commits = read_commit(repo.objects, oid), (replaced or {}).get(oid, ())
-            ids = listing.list_linked(repo.objects, oid) if commit else []
+            commit = read_commit(repo.objects, oid)
+            old_commits = (replaced or {}).get(oid, ())
+            if commit:
+                ids = listing.list_linked(repo.objects, oid)
+            else:
+                ids = []
             if commit is None or not ids:
                 continue
             changes = read_changes(repo.objects, commit)[1]
             before = Lookup(
                 repo.objects, find_tree(repo.objects, next(iter(commit["parents"]), None))
             )
-            typed, credit = dict[str, set[int]](), None
+            typed = dict[str, set[int]]()
+            credit = None
             if amended:
                 credit = commit_lines.Credit(repo, commit, changes, (), old_commits)
             elif _are_sources_complete(repo.objects, before, changes, ids, old_commits):
@@ -186,7 +191,9 @@ def _collect_standing(
         if credit["added"] and not (recorded and len(credit["added"]) == len(lines)):
             credits[path] = credit
             elsewhere |= history.map_checkpoints(lines.values())
-    return _build_data(records, credits, elsewhere) if credits else []
+    if credits:
+        return _build_data(records, credits, elsewhere)
+    return []
 
 
 def _is_recorded(record: LineRecord, path: str, oid: str) -> bool:
@@ -230,7 +237,10 @@ def _count_amended(
     """Lines and sums of an amended commit: recorded authors stay, credit has the others."""
     checkpoints = dict(credit.checkpoints)
     for path, part in credit.paths.items():
-        recorded = evidence.readers.credit_blob(records, path, part["oid"]) if part["oid"] else {}
+        if part["oid"]:
+            recorded = evidence.readers.credit_blob(records, path, part["oid"])
+        else:
+            recorded = {}
         part["added"] = [
             (n, history.make_writer(recorded[n]) if n in recorded else writer)
             for n, writer in part["added"]

@@ -35,7 +35,9 @@ def _find_committed_authors(
     the content, "" if unknown.  Of what a partial or shallow clone lacks for it nothing is said: a
     person commits, and asks for no history."""
 
-    parent = commit["parents"][0] if commit["parents"] else ""
+    parent = ""
+    if commit["parents"]:
+        parent = commit["parents"][0]
     with console.Collected(), Objects(repo):
         from gitcp.lines.committed import evidence
 
@@ -118,7 +120,10 @@ class Credit:
 
             unrecorded.credit_nobody(repo, commit, self.paths)
         own = {"", *(state["session_id"] for state in sessions)}
-        writers = {writer for part in self.paths.values() for _, writer in part["added"]}
+        writers = set()
+        for part in self.paths.values():
+            for _, writer in part["added"]:
+                writers.add(writer)
         foreign = {w for w in writers - self.checkpoints.keys() if w[0] not in own}
         if foreign:
             self.checkpoints |= _find_checkpoints(repo, self.lines, foreign)
@@ -143,7 +148,10 @@ class Credit:
     def list_turns(self, session_id: str, path: str) -> list[str]:
         """The turns of a session that wrote lines of a path; if none did, those that changed it."""
         credit: PathCredit | None = self.paths.get(path)
-        turns = line_replay.list_turns(session_id, credit) if credit else []
+        if credit:
+            turns = line_replay.list_turns(session_id, credit)
+        else:
+            turns = []
         return turns or list(dict.fromkeys(w[1] for w, _ in self._list_edits(session_id, path)))
 
     def is_by_window(self, session_id: str, path: str) -> bool:
@@ -174,7 +182,9 @@ class Credit:
 
 def keep_ai_note(repo: Repo, commits: Iterable[str]) -> None:
     """With gitcp.ai-notes write what is recorded of commits (full oids) into their notes."""
-    if repo.config.get_option("gitcp.ai-notes") and (oids := list(dict.fromkeys(commits))):
-        from gitcp.lines import exports
+    if repo.config.get_option("gitcp.ai-notes"):
+        oids = list(dict.fromkeys(commits))
+        if oids:
+            from gitcp.lines import exports
 
-        exports.write_notes(repo, oids, "--no-walk=unsorted")
+            exports.write_notes(repo, oids, "--no-walk=unsorted")

@@ -62,9 +62,10 @@ class Edits:
         if name not in self._contents:
             blob = self._objects.read(name)
             data = blob[2] if blob and blob[1] == "blob" else None
-            content = (
-                None if blob is None else Version(name, line_replay.split_text_lines(name, data))
-            )
+            if blob is None:
+                content = None
+            else:
+                content = Version(name, line_replay.split_text_lines(name, data))
             self._contents[name] = content
         return self._contents[name]
 
@@ -91,11 +92,14 @@ class Edits:
         self.read_ahead(changes)
         origins = self._find_moves(changes)
         for path, (old_mode, old, mode, new) in changes.items():
-            parent, content = self.get_content(old_mode, old), self.get_content(mode, new)
+            parent = self.get_content(old_mode, old)
+            content = self.get_content(mode, new)
             if parent is not None and content is not None:
                 in_parents = (self._read_content(files.get(path)) for files in other_parents)
                 parents = [parent, *filter(None, in_parents)]
-                origin = self.get_content(*changes[origins[path]][:2]) if path in origins else None
+                origin = None
+                if path in origins:
+                    origin = self.get_content(*changes[origins[path]][:2])
                 replay = self.replay_path(path, origin or parent)
                 elsewhere = self.look_elsewhere(path, None, PERSON)
                 credited[path] = line_replay.credit_path(
@@ -153,27 +157,39 @@ class Edits:
     ) -> Kind:
         earlier = [line for line in self.lines if int(line["at"]) < at]
         chain = credit.trace_content(earlier, path)
-        first = self._read_content(chain[0]["before"]) if chain else parent
-        start, origin = first or parent, chain[0]["path"] if chain else path
+        if chain:
+            first = self._read_content(chain[0]["before"])
+        else:
+            first = parent
+        start = first or parent
+        origin = chain[0]["path"] if chain else path
         asks = reading or any("follows" in line or line["how"] == "restored" for line in chain)
         committed = self._committed if asks else None
         lines = kind(start, (lambda: committed(origin, start.oid, "")) if committed else None)
-        oid, is_after_gap = start.oid, first is None
+        oid = start.oid
+        is_after_gap = first is None
         begun: list[tuple[int, int]] = []  # when each step was made, and how many lines were before
         for line in chain:
             begun.append((credit.time_made(line), lines.count))
-            before, after = self._read_content(line["before"]), self._read_content(line["after"])
+            before = self._read_content(line["before"])
+            after = self._read_content(line["after"])
             lines.at = int(line["at"])
             if before is not None and before.oid != oid and "follows" not in line:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
-                recorded = committed(line["path"], before.oid, "") if committed else {}
+                if committed:
+                    recorded = committed(line["path"], before.oid, "")
+                else:
+                    recorded = {}
                 lines.cause = UNKNOWN
                 lines.add_step(
                     before, UNKNOWN, line_replay.accepts_any_line, recorded, is_kept=True
                 )
                 oid = before.oid
             if after is not None:
-                writer = UNKNOWN if is_after_gap else credit.get_author(line)
+                if is_after_gap:
+                    writer = UNKNOWN
+                else:
+                    writer = credit.get_author(line)
                 self._add_edit(lines, line, before, after, writer)
                 if line["how"] == credit.STATED and before and lines.knows(before):
                     # Made elsewhere: what seemed to bring its lines here later has not made them.
@@ -228,7 +244,10 @@ class Edits:
             source = self.get_content("100644", oid)
             if source is None:
                 return dict.fromkeys(range(len(content.lines)), UNKNOWN)
-            committed = self._committed(path, oid, commit) if self._committed and commit else {}
+            if self._committed and commit:
+                committed = self._committed(path, oid, commit)
+            else:
+                committed = {}
             carried = origins.carry(self.read_text(source), self.read_text(content))
             for line, origin in enumerate(carried.origins):
                 if origin >= 0:
@@ -274,12 +293,13 @@ class Elsewhere:
 
         wanted = {key for key in join_hard(keys).split(b"\n") if is_telling(key)}
         sources = []
-        for path in self._list_nearest() if wanted else ():
-            other = self._find_other(path, wanted)
-            if other:
-                text = self._edits.read_text(other.content)
-                self._others.append(other)
-                sources.append(Source(text, self._find_gone(path, text)))
+        if wanted:
+            for path in self._list_nearest():
+                other = self._find_other(path, wanted)
+                if other:
+                    text = self._edits.read_text(other.content)
+                    self._others.append(other)
+                    sources.append(Source(text, self._find_gone(path, text)))
         return sources
 
     def find_author(self, place: Place) -> Writer:
@@ -326,12 +346,17 @@ class Elsewhere:
             found = self._open(path, last["after"], _NOW, wanted)
             return found or self._open(path, last["before"], int(last["at"]), wanted)
         earlier = [line for line in lines if int(line["at"]) < self._at]
-        entry = earlier[-1]["after"] if earlier else lines[0]["before"]
+        if earlier:
+            entry = earlier[-1]["after"]
+        else:
+            entry = lines[0]["before"]
         return self._open(path, entry, self._at, wanted)
 
     def _open(self, path: str, entry: object, at: int, wanted: Set[bytes]) -> _Other | None:
         parsed = credit.parse_entry(entry)
-        content = self._edits.get_content(*parsed) if parsed else None
+        content = None
+        if parsed:
+            content = self._edits.get_content(*parsed)
         if content is None or not content.lines or content.lines[0].startswith(b"\0"):
             return None
         if wanted.isdisjoint(self._edits.read_text(content).places):
@@ -351,4 +376,6 @@ class Elsewhere:
 def choose_regains(how: str) -> Regains:
     """The test of a line that an edit moves or brings back: a restore may do so with any line, new
     work only with a significant one."""
-    return line_replay.accepts_any_line if how == "restored" else line_replay.is_significant
+    if how == "restored":
+        return line_replay.accepts_any_line
+    return line_replay.is_significant

@@ -80,11 +80,16 @@ def _write_notes(repo: Repo, logs: Mapping[str, Log]) -> tuple[list[str], list[s
     tip = read_commit(repo.objects, notes.AI)
     tree = tip["tree"] if tip else None
     edits: dict[str, Entry | None] = {}
-    changed, refused = [], []
+    changed = []
+    refused = []
     for oid, log in logs.items():
         path, entry = notes.find_place(repo.objects, tree, oid)
-        old = repo.objects.need(entry[1], "blob") if entry else b""
-        theirs = exports.parse_log(decode_name(old)) if old.strip() else None
+        old = b""
+        if entry:
+            old = repo.objects.need(entry[1], "blob")
+        theirs = None
+        if old.strip():
+            theirs = exports.parse_log(decode_name(old))
         if old.strip() and theirs is None:
             refused.append(f"the note on '{abbreviate(oid)}' is not an authorship log: left alone")
             continue
@@ -92,7 +97,10 @@ def _write_notes(repo: Repo, logs: Mapping[str, Log]) -> tuple[list[str], list[s
             continue
         new = exports.format_log(exports.unite_logs(log, theirs)).encode()
         if new != old:
-            edits[path] = ("100644", repo.objects.write("blob", new)) if new else None
+            if new:
+                edits[path] = ("100644", repo.objects.write("blob", new))
+            else:
+                edits[path] = None
             changed.append(oid)
     if edits:
         edited = edit_tree(repo.objects, tree, edits)
@@ -112,8 +120,13 @@ def _list_commits(
     def find_lines(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
         oid = change["oid"]
         is_linked = bool(evidence.get_commit(oid).ids) or evidence.readers.attested.has_note(oid)
-        lines = _find_lines(repo, evidence, change) if is_linked or change["patches"] else {}
-        return (oid, lines) if is_linked or any(map(len, lines.values())) else None
+        if is_linked or change["patches"]:
+            lines = _find_lines(repo, evidence, change)
+        else:
+            lines = {}
+        if is_linked or any(map(len, lines.values())):
+            return (oid, lines)
+        return None
 
     yield from filter(None, map_commits(repo, find_lines, revisions, (), options))
 
@@ -219,7 +232,8 @@ def describe_window(
 
 def describe_commit(evidence: Evidence, change: Change) -> CommitCounts:
     """A commit with its records and the authors of its lines."""
-    oid, commit = change["oid"], evidence.get_commit(change["oid"])
+    oid = change["oid"]
+    commit = evidence.get_commit(change["oid"])
     added = (patch["path"] for patch in change["patches"] if patch["hunks"] and patch["path"])
     return {
         **change,

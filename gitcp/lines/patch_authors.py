@@ -128,13 +128,16 @@ class PatchAuthors:
     def _find_uncommitted(self, part: PatchPart) -> Version | None:
         """The content of a file in the worktree, in the index or by the journal; None if HEAD has
         it, too, or none of them has it."""
-        objects, path = self._repo.objects, part.path
+        objects = self._repo.objects
+        path = part.path
         specs = f"HEAD:{path}", f":{path}"
         named = objects.ahead.resolve(specs)
         committed = named[specs[0]]
         if committed and committed.startswith(part.new):
             return None
-        content = uncommitted.read_content(self._repo, path) if self._repo.top else None
+        content = None
+        if self._repo.top:
+            content = uncommitted.read_content(self._repo, path)
         if content and content.oid.startswith(part.new):
             return content
         oids = [named[specs[1]]]

@@ -66,7 +66,9 @@ def split_patch(rows: Iterable[bytes]) -> Iterator[PatchPart]:
 
 def strip_codes(row: bytes) -> bytes:
     """A row without git's colours; one that begins with none unchanged."""
-    return _CODES.sub(b"", row) if row.startswith(b"\x1b[") else row
+    if row.startswith(b"\x1b["):
+        return _CODES.sub(b"", row)
+    return row
 
 
 class _Reader:

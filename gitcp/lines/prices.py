@@ -25,7 +25,9 @@ class Prices:
     """A table of prices.  source: which, with its date; currency: of what it tells."""
 
     def __init__(self, cost: Cost, currency: str, source: str) -> None:
-        self.cost, self.currency, self.source = cost, currency, source
+        self.cost = cost
+        self.currency = currency
+        self.source = source
 
     def sum_record(self, spent: Mapping[tuple[str, str], Usage]) -> dict[str, Any]:
         """What `gitcp stats --cost` adds to its record.  spent: (agent, model) -> tokens."""

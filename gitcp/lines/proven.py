@@ -66,7 +66,9 @@ def add_proven_lines(
             texts[name].append(((turn, tool), before, after))
     lines = {}
     for path, oid in oids.items():
-        entry = _build_entry(blob(oid) or b"", typed[path], texts[path]) if typed[path] else None
+        entry = None
+        if typed[path]:
+            entry = _build_entry(blob(oid) or b"", typed[path], texts[path])
         if entry is not None:
             lines[path] = [{"oid": oid, **entry}]
     metadata = {**record["metadata"], "turns": turns}
@@ -209,7 +211,9 @@ def _list_changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str
     path = _get_first(arguments, _PATHS)
     edits = arguments.get("edits")
     for edit in edits if isinstance(edits, list) else [arguments]:
-        old = _get_first(edit, _OLD) if isinstance(edit, dict) else ""
+        old = ""
+        if isinstance(edit, dict):
+            old = _get_first(edit, _OLD)
         if path and old and any(key in edit for key in _NEW):
             yield path, old, _get_first(edit, _NEW)
     if path and created and isinstance(arguments.get("content"), str):

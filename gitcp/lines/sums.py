@@ -43,7 +43,8 @@ class Sums:
         self.commits = self.linked = 0
         self._with_lines = 0  # commits that add lines
         self._recorded = 0  # those of them of whose lines each has a known author
-        self.added, self.removed = make_counts(), make_counts()
+        self.added = make_counts()
+        self.removed = make_counts()
         self.by_neighbours = 0  # of those added
         self.models: dict[tuple[str, str], int] = {}
         self.attested: dict[str, Counts] = {}
@@ -214,7 +215,8 @@ def build_cost(table: Mapping[str, Price]) -> Cost:
 
 def sum_costs(spent: Iterable[tuple[str, Usage]], cost: Cost) -> tuple[float | None, int]:
     """(the total cost, None if nothing has a price; the number of tokens without a price)."""
-    total, unpriced = None, 0
+    total = None
+    unpriced = 0
     for model, used in spent:
         amount = cost(model, used) if model else None
         if amount is None:
@@ -274,7 +276,8 @@ class Survival:
         writers: the authors of its new lines.  default: "person" or "unknown", for the others.
         taker: returns who removed the lines of a hunk that adds none, or lines of several authors.
         """
-        parts, position = [], 0
+        parts = []
+        position = 0
         for start, removed, first, added in hunks:
             stop = start - 1 if removed else start
             parts.append(old[position:stop].ljust(stop - position, _NONE))
@@ -327,7 +330,8 @@ class Survival:
             for code, takers in self._gone.items()
             for by, lines in takers.items()
         ]
-        self._added, self._gone = {}, {}
+        self._added = {}
+        self._gone = {}
         return [*born, *gone]
 
     def _take(self, gone: str, taker: str) -> None:
@@ -361,7 +365,9 @@ class Survival:
 def _get_taker(author: Author | None, default: str) -> str:
     if author is None:
         return default
-    return "agent" if author["who"] == "session" else author["who"]
+    if author["who"] == "session":
+        return "agent"
+    return author["who"]
 
 
 # Parse the rules of `gitcp check`, and judge a range by them.
@@ -411,7 +417,8 @@ def judge_attested(rules: Mapping[str, Any], oid: str, agent: str) -> Iterable[R
 
 def judge_checkpoint(rules: Mapping[str, Any], verified: Record) -> Iterable[Reason]:
     """The complaints about a checkpoint, by its record `verified`."""
-    name, oid = verified["checkpoint_id"], verified["commit"]
+    name = verified["checkpoint_id"]
+    oid = verified["commit"]
     if "need-checkpoints" in rules:
         for failure in verified["failures"]:
             reason = f"checkpoint {name}: {failure}"

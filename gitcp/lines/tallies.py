@@ -206,7 +206,11 @@ def _list_lacks(names: set[str]) -> list[tuple[str, str]] | None:
 
 def _list_objects(lacks: Iterable[tuple[str, str]]) -> set[str]:
     """The objects that messages name."""
-    return {oid for message, _ in lacks for oid in _OBJECT.findall(message)}
+    found: set[str] = set()
+    for message, _ in lacks:
+        for oid in _OBJECT.findall(message):
+            found.add(oid)
+    return found
 
 
 def find_start(repo: Repo) -> int | None:

@@ -230,7 +230,9 @@ def get_word(who: tuple[str, str, str] | str) -> str:
 
 def list_patches(commit: CommitCounts) -> Sequence[Patch]:
     """The patches that count: none of a merge, whose lines count in the merged commits."""
-    return commit["patches"] if len(commit["parents"]) < 2 else ()
+    if len(commit["parents"]) < 2:
+        return commit["patches"]
+    return ()
 
 
 def count_added(commit: CommitCounts, patch: Patch) -> Shares:

@@ -39,7 +39,10 @@ def read_content(repo: Repo, path: str) -> Version | None:
         entry = scan.read_paths(repo, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
-        data = convert_content(repo, path, entry[1], data) if entry else b""
+        if entry:
+            data = convert_content(repo, path, entry[1], data)
+        else:
+            data = b""
     except (Error, OSError, KeyError):
         return None
     if not entry:
@@ -61,7 +64,8 @@ def convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
     """The bytes of a file, which git would store as oid, after the person's filters."""
     if repo.objects.hash_object("blob", data) == oid:
         return data
-    if stored := repo.objects.read(oid):
+    stored = repo.objects.read(oid)
+    if stored:
         return stored[2]
     # A question writes no object into the repository.
     with open_quarantine(repo, keep=False) as env:

@@ -48,7 +48,10 @@ def find_beginning(
     stores: `<oid> <ref>` of the refs that have checkpoints or notes.
     """
     kept = Kept(repo, "beginning", "1")
-    starts = [start for each in periods.values() for start, _ in each]
+    starts = []
+    for each in periods.values():
+        for start, _ in each:
+            starts.append(start)
     beginning = min([_read_stored(repo, kept, stores), *starts])
     beginning = min(beginning, _read_linked(repo, kept, beginning, tips))
     kept.save()

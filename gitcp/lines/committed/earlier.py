@@ -94,8 +94,10 @@ class Walk:
         only = ("--simplify-merges",) if self.paths else ()
         paths = map(encode_name, sorted(self.paths))
         ask = (*_RAW, *_FORM, *only, "--end-of-options", *names, b"--", *paths)
-        known, self.order = self.order, {}
-        rows, self._rows = self._rows, {}
+        known = self.order
+        self.order = {}
+        rows = self._rows
+        self._rows = {}
         try:
             self._take(repo.git.stream_records(*ask))
         except GitError:  # a part of the history is not here
@@ -103,8 +105,9 @@ class Walk:
         # What was read now is newer than what it follows.
         count = len(known) + len(self.order)
         self.order = known | {commit: n - count for commit, n in self.order.items()}
-        for path, changes in rows.items() if known else ():
-            self._rows[path] = self._rows.get(path, {}) | changes
+        if known:
+            for path, changes in rows.items():
+                self._rows[path] = self._rows.get(path, {}) | changes
         for found in (self._steps, self._givers, self._befores, self._nearest, self._changed):
             found.clear()
 
@@ -113,9 +116,13 @@ class Walk:
         for token in tokens:
             if token.startswith(b"\x02"):
                 commit, *parents = token[1:].decode().split(" ")
-                self.parents[commit] = parents if parents != [""] else []
+                if parents != [""]:
+                    self.parents[commit] = parents
+                else:
+                    self.parents[commit] = []
                 self.order[commit] = len(self.order)
-                author, committer = decode_name(next(tokens)), decode_name(next(tokens))
+                author = decode_name(next(tokens))
+                committer = decode_name(next(tokens))
                 message = next(tokens)
                 if len(self.abouts) < _ABOUTS:
                     self.abouts[commit] = About(author, committer, message)
@@ -187,7 +194,8 @@ class Walk:
         each line of its history, first parents first."""
         if path not in self._nearest and len(self._nearest) == _NEAREST:
             self._nearest.clear()
-        steps, known = self.map_steps(path), self._nearest.setdefault(path, {})
+        steps = self.map_steps(path)
+        known = self._nearest.setdefault(path, {})
         if not steps:
             return ()
         oldest = self.order[next(reversed(steps))]
@@ -233,7 +241,10 @@ def _pair_carried(
     carried = origins.carry(old.carried, new.carried)
     pairs = {}
     for line in wanted:
-        origin = carried.origins[line] if line < len(carried.origins) else carry.NOTHING
+        if line < len(carried.origins):
+            origin = carried.origins[line]
+        else:
+            origin = carry.NOTHING
         is_copy = carried.get_how(line) == origins.COPIED
         if origin != carry.NOTHING and (is_copy or origin in removed):
             pairs[line] = origin
@@ -241,7 +252,11 @@ def _pair_carried(
 
 
 def _place_runs(commit: str, path: str, runs: Iterable[Run]) -> dict[int, Spot]:
-    return {line: (commit, path, run.first + n) for run in runs for n, line in enumerate(run.lines)}
+    found: dict[int, Spot] = {}
+    for run in runs:
+        for n, line in enumerate(run.lines):
+            found[line] = (commit, path, run.first + n)
+    return found
 
 
 class _Changed:
@@ -266,7 +281,8 @@ class Earlier:
         """classify: (commit, what it says) -> a name that is the same for commits whose unrecorded
         lines have the same author; one with records has a name of its own.  share_with: another
         Earlier, with which this one shares the whole history."""
-        self._repo, self._classify = repo, classify
+        self._repo = repo
+        self._classify = classify
         self._whole: list[Walk] = share_with._whole if share_with else []
         # Whether a part of a history or a content was not here; a list of renames.
         self._lacks = self._is_broken = False
@@ -304,7 +320,9 @@ class Earlier:
         for walk in self._whole:
             if not walk.has(commit, path) and commit not in walk.tips:
                 walk.read(self._repo, [commit])
-        return self._find_walk(commit, path) if self._whole else self._need_walk(commit, path)
+        if self._whole:
+            return self._find_walk(commit, path)
+        return self._need_walk(commit, path)
 
     def forget(self) -> None:
         """Forget what was read, but for whole histories."""
@@ -348,7 +366,9 @@ class Earlier:
     ) -> dict[int, Spot]:
         commit, path = place
         walk = self._need_walk(commit, path)
-        step = walk.map_steps(path).get(commit) if walk else None
+        step = None
+        if walk:
+            step = walk.map_steps(path).get(commit)
         if not walk or not step or len(step[0]) > 1:
             return {}
         paths = dict.fromkeys((path, previous or path))
@@ -408,15 +428,20 @@ class Earlier:
     ) -> dict[int, Spot]:
         """line -> the earlier place of lines that the commit formatted, moved or copied."""
         commit, path = place
-        if not (step := walk.map_steps(path).get(commit)):
+        step = walk.map_steps(path).get(commit)
+        if not step:
             return {}
         if previous != path:
             before = self._need_walk(commit, previous)
-            step_before = before.map_steps(previous).get(commit) if before else None
+            step_before = None
+            if before:
+                step_before = before.map_steps(previous).get(commit)
             oid = step_before[0][0] if step_before else ""
         else:
-            before, oid = walk, step[0][0]
-        old, new = self._read_text(oid), self._read_text(step[1])
+            before = walk
+            oid = step[0][0]
+        old = self._read_text(oid)
+        new = self._read_text(step[1])
         if not (before and old and new):
             return {}
         removed: set[int] = set()
@@ -566,7 +591,8 @@ class Earlier:
         for found, oid in islice(self._list_versions(walk, place), _VERSIONS):
             if not left:
                 break
-            if source := self._read_text(oid):
+            source = self._read_text(oid)
+            if source:
                 had = line_moves.find_once(source, left.keys())
                 sources = {left.pop(key): index + 1 for key, index in had.items()}
                 spots |= self._follow([found], place[1], oid, sources)
@@ -579,11 +605,18 @@ class Earlier:
         blob that a path has in the commits starts."""
         text = self._read_text(oid) if sources else None
         spots: dict[int, Spot] = {}
-        todo = [(starts, path, oid, line_moves.build_runs(sources.values(), text))] if text else []
+        if text:
+            todo = [(starts, path, oid, line_moves.build_runs(sources.values(), text))]
+        else:
+            todo = []
         while todo:
             starts, path, oid, runs = todo.pop()
-            walk = self._need_walk(starts[0], path) if starts else None
-            found = walk.find_step(starts, path, oid) if walk else ""
+            walk = None
+            if starts:
+                walk = self._need_walk(starts[0], path)
+            found = ""
+            if walk:
+                found = walk.find_step(starts, path, oid)
             if not walk or not found:
                 continue
             if len(self._list_names(walk, path, walk.order[found] - 1)) == 1:
@@ -592,12 +625,14 @@ class Earlier:
             if walk.map_steps(path)[found][0][0] not in self._texts:
                 self._read_ahead(walk.list_befores(found, path))
             for before in self._list_before(walk, found, path):
-                old, new = self._read_text(before[2]), self._read_text(oid)
+                old = self._read_text(before[2])
+                new = self._read_text(oid)
                 if not old or not new:
                     runs = []  # it is not known what they had
                     break
                 kept, runs = line_moves.find_runs(runs, old, new)
-                todo += [(*before, kept)] if kept else []
+                if kept:
+                    todo += [(*before, kept)]
             spots |= _place_runs(found, path, runs)
         return {key: spots[line] for key, line in sources.items() if line in spots}
 
@@ -611,9 +646,13 @@ class Earlier:
         for old in stored:
             yield walk.parents[commit], path, old
         former = self._find_former(walk, commit, path)
-        before = self._need_walk(commit, former) if former else None
-        if before and (step := before.map_steps(former).get(commit)):
-            yield before.parents[commit], former, step[0][0]
+        before = None
+        if former:
+            before = self._need_walk(commit, former)
+        if before:
+            step = before.map_steps(former).get(commit)
+            if step:
+                yield before.parents[commit], former, step[0][0]
 
     def _find_former(self, walk: Walk, commit: str, path: str) -> str:
         """The name from which a commit, which is no merge, renamed a file to path; '' for none."""
@@ -632,7 +671,8 @@ class Earlier:
         """Find together which commits before places, in a whole history, renamed a file to their
         paths, also from name to name."""
         for walk in self._whole:
-            paths, seen = {path for commit, path in places if commit in walk.order}, {""}
+            paths = {path for commit, path in places if commit in walk.order}
+            seen = {""}
             while paths:
                 added = [
                     (commit, path)
@@ -651,7 +691,10 @@ class Earlier:
         lines = "".join(f"{commit}\n" for commit in commits).encode()
         names = self._renames[commits[0]] if commits else {}
         try:
-            tokens = self._repo.git.stream_records(*ask, stdin=lines) if commits else iter(())
+            if commits:
+                tokens = self._repo.git.stream_records(*ask, stdin=lines)
+            else:
+                tokens = iter(())
             for token in tokens:
                 if token.startswith(b":"):
                     old = decode_name(next(tokens))
@@ -688,9 +731,14 @@ class Earlier:
         if oid not in self._texts:
             if self._size > _KEPT:
                 self._forget_texts()
-            data = self._repo.objects.read_blob(oid) if oid.strip("0") else None
+            data = None
+            if oid.strip("0"):
+                data = self._repo.objects.read_blob(oid)
             fits = data is not None and len(data) <= LARGEST and not ids.is_binary(data)
-            self._texts[oid] = Text(data) if data is not None and fits else None
+            if data is not None and fits:
+                self._texts[oid] = Text(data)
+            else:
+                self._texts[oid] = None
             self._size += len(data or b"")
         self._lacks |= self._texts[oid] is None and bool(oid.strip("0"))
         return self._texts[oid]

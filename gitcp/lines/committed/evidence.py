@@ -58,7 +58,8 @@ class Evidence:
         without the lines that only their neighbours prove, for what is stored."""
         self._repo = repo
         self._proven_alone = proven_alone
-        self._journalled, self.revisions = worktree, revisions
+        self._journalled = worktree
+        self.revisions = revisions
         self.readers = Readers(repo)
         self._earlier: Earlier = Earlier(
             repo, self._name_author, share_with._earlier if share_with else None
@@ -97,7 +98,8 @@ class Evidence:
         stored = {p: n for p, n in places.items() if p[0].strip("0") and not self._is_large(p, n)}
         unstated = self._list_unstated(stored)
         unstated = {p: n for p, n in unstated.items() if not self.get_commit(p[0]).is_merge()}
-        if asked := [*dict.fromkeys((*incomplete, *unstated))]:
+        asked = [*dict.fromkeys((*incomplete, *unstated))]
+        if asked:
             previous = history.map_previous_paths(entries)
             paths = [path for p in asked for path in (p[1], previous.get(p)) if path]
             changes = self._read_changes([commit for commit, _ in asked], paths)
@@ -116,7 +118,9 @@ class Evidence:
 
     def _is_large(self, place: CommitPath, lines: Sequence[int]) -> bool:
         """Whether a place has many lines, and a content in which none is looked for."""
-        oid = self.get_place(*place).oid if len(lines) > _MANY else None
+        oid = None
+        if len(lines) > _MANY:
+            oid = self.get_place(*place).oid
         return oid is not None and self._repo.objects.read_size(oid) > LARGEST
 
     def blame_lines(
@@ -154,7 +158,8 @@ class Evidence:
         chosen = {*places}
         for change in changes:
             for patch in change["patches"]:
-                if (name := (change["oid"], patch["path"])) in chosen:
+                name = (change["oid"], patch["path"])
+                if name in chosen:
                     self.get_place(*name).align(patch["hunks"])
 
     def _read_changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
@@ -175,29 +180,31 @@ class Evidence:
         for change in window:
             about = About(change["author"], change["committer"], change["message"])
             commit = self.get_commit(change["oid"])
-            commit.about, commit.asked = about, None
+            commit.about = about
+            commit.asked = None
             if len(change["parents"]) < 2 and not absent.is_needed():
                 commit.contents = {p["path"]: p["oid"] for p in change["patches"] if p["path"]}
             for patch in change["patches"]:
                 if patch["hunks"]:
                     place = self.get_place(change["oid"], patch["path"])
-                    place.oid, place.hunks = patch["oid"], patch["hunks"]
+                    place.oid = patch["oid"]
+                    place.hunks = patch["hunks"]
         self.readers.recorded.prefetch(i for c in window for i in self.get_commit(c["oid"]).ids)
         traced = [change for change in window if not self.is_before(change["oid"])]
         self._trace_lines(self._map_new_lines(traced))
 
     def _map_new_lines(self, changes: Iterable[Change]) -> dict[CommitPath, New]:
         """What _trace_lines() needs of commits that are no merges."""
-        return {
-            (change["oid"], patch["path"]): (
-                line_authors.list_new_lines(patch["hunks"]),
-                patch["old"],
-                patch["hunks"],
-            )
-            for change in changes
-            for patch in change["patches"]
-            if patch["hunks"] and patch["path"] and len(change["parents"]) < 2
-        }
+        found: dict[CommitPath, New] = {}
+        for change in changes:
+            for patch in change["patches"]:
+                if patch["hunks"] and patch["path"] and len(change["parents"]) < 2:
+                    found[(change["oid"], patch["path"])] = (
+                        line_authors.list_new_lines(patch["hunks"]),
+                        patch["old"],
+                        patch["hunks"],
+                    )
+        return found
 
     def _trace_lines(self, places: Mapping[CommitPath, New]) -> None:
         """Find where lines were before, if their own commits do not tell their authors."""
@@ -211,7 +218,8 @@ class Evidence:
                 place.authors = None
                 for commit, path, line in spots.values():
                     origins.setdefault((commit, path), []).append(line)
-            if incomplete := self._prefetch(origins):
+            incomplete = self._prefetch(origins)
+            if incomplete:
                 self._align(incomplete, self._read_changes(*zip(*incomplete, strict=True)))
             pending = self._list_unstated(origins)
 
@@ -219,7 +227,9 @@ class Evidence:
         self, pending: Mapping[CommitPath, Sequence[int]], places: Mapping[CommitPath, New]
     ) -> dict[CommitPath, dict[int, Spot]]:
         """The earlier places of lines at each place; what was found before is kept."""
-        memo, find, asked = self.readers.memo, self._earlier.find_spots, {}
+        memo = self.readers.memo
+        find = self._earlier.find_spots
+        asked = {}
         # Those of a path together: their histories have contents in common.
         for name, lines in sorted(pending.items(), key=lambda item: item[0][1]):
             commit = self.get_commit(name[0])
@@ -250,7 +260,8 @@ class Evidence:
                 continue
             place = self.get_place(*name)
             lacking = {n for n in lines if place.stated.get(n, unknown)["who"] == "unknown"}
-            if untraced := lacking.difference(place.before):
+            untraced = lacking.difference(place.before)
+            if untraced:
                 unstated[name] = sorted(untraced)
         return unstated
 
@@ -279,7 +290,10 @@ class Evidence:
         here, its notes, and who wrote what they do not tell."""
         commit = self.get_commit(oid)
         readers = self.readers
-        trees = [(i, readers.recorded.find_tree(i)) for names in commit.named_ids for i in names]
+        trees = []
+        for names in commit.named_ids:
+            for i in names:
+                trees.append((i, readers.recorded.find_tree(i)))
         notes = [readers.notes.find_oid(oid), readers.attested.find_oid(oid)]
         nobody = self.find_default_author(oid)
         return make_key(trees, notes, nobody["who"], nobody["agent"], self.is_before(oid))
@@ -322,7 +336,8 @@ class Evidence:
         return self._names[commit]
 
     def _choose_name(self, oid: str) -> str:
-        readers, commit = self.readers, self.get_commit(oid)
+        readers = self.readers
+        commit = self.get_commit(oid)
         readers.memo.note_ids(name for names in commit.named_ids for name in names)
         if readers.attested.has_note(oid) or any(map(readers.recorded.has_place, commit.ids)):
             return oid
@@ -330,7 +345,9 @@ class Evidence:
         return f"{nobody['who']} {nobody['agent']}"
 
     def _list_tips(self) -> list[str]:
-        head = refs.read_head(self._repo) if [*self.revisions] == ["HEAD"] else None
+        head = None
+        if [*self.revisions] == ["HEAD"]:
+            head = refs.read_head(self._repo)
         if head:
             return [head]
         names = self._repo.git.read_records("rev-parse", "--revs-only", *self.revisions, sep=b"\n")
@@ -461,7 +478,10 @@ class Evidence:
         """The earliest known place of a line.  A line that only moved between commits of which
         nothing is known stays with the last of them: nothing is to be learned from the others."""
         chain = {spot: None}
-        while (before := self.get_place(*spot[:2]).before.get(spot[2])) and before not in chain:
+        while True:
+            before = self.get_place(*spot[:2]).before.get(spot[2])
+            if not (before and before not in chain):
+                break
             chain[before] = None
             spot = before
         spots = [*chain]
@@ -493,8 +513,12 @@ class Evidence:
         if len({record["session_id"] for record in records}) != 1:
             return None
         files = records[-1]["metadata"].get("files")
-        file = files.get(path) if isinstance(files, dict) else None
-        turn = file.get("turn_id") if isinstance(file, dict) else None
+        file = None
+        if isinstance(files, dict):
+            file = files.get(path)
+        turn = None
+        if isinstance(file, dict):
+            turn = file.get("turn_id")
         return line_authors.build_author(records[-1], str(turn or ""), None)
 
     def forget(self) -> None:
@@ -514,7 +538,9 @@ class Evidence:
     ) -> tuple[LineAuthors, Mapping[int, int], Sequence[bytes]]:
         """(the authors of the lines of path in the worktree, when each was written, these lines);
         times are as in Place."""
-        content = uncommitted.read_content(self._repo, path) if self._journalled else None
+        content = None
+        if self._journalled:
+            content = uncommitted.read_content(self._repo, path)
         if content is None:
             return {}, {}, ()
         authors, times = self.credit_content(path, content, self._open_lines.get(path))

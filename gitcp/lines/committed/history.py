@@ -52,9 +52,11 @@ def start_groups(git: Git, options: Options) -> Callable[[], Groups]:
     """start_blame() for a whole file; little is kept for a line.  With --incremental the groups
     have no contents."""
     if blame_format.choose_format(options) == "incremental":
-        form, read = "--incremental", _read_incremental
+        form = "--incremental"
+        read = _read_incremental
     else:
-        form, read = "--porcelain", _read_groups
+        form = "--porcelain"
+        read = _read_groups
     return _start_git(git, options["names"], read, form, *options["given"])
 
 
@@ -85,14 +87,18 @@ def group_by_place(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], Seque
     """(commit, path there) -> line numbers there, of entries."""
     groups: dict[tuple[str, str], list[range]] = {}
     for entry in entries:
-        count = entry["count"] if entry["content"] is None else 1
+        count = 1
+        if entry["content"] is None:
+            count = entry["count"]
         numbers = range(entry["orig"], entry["orig"] + count)
         groups.setdefault((entry["oid"], entry["path"]), []).append(numbers)
     return {place: _join_ranges(ranges) for place, ranges in groups.items()}
 
 
 def _join_ranges(ranges: Sequence[range]) -> Sequence[int]:
-    return ranges[0] if len(ranges) == 1 else [n for numbers in ranges for n in numbers]
+    if len(ranges) == 1:
+        return ranges[0]
+    return [n for numbers in ranges for n in numbers]
 
 
 def map_previous_paths(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], str]:
@@ -173,7 +179,9 @@ def _list_untracked(git: Git, candidates: Sequence[str]) -> list[bytes]:
     ]
     ask = "ls-files", "-z", "--others", "--full-name", "--"
     try:
-        return git.read_records(*ask, *map(encode_name, files)) if files else []
+        if files:
+            return git.read_records(*ask, *map(encode_name, files))
+        return []
     except GitError:  # a file outside the worktree
         return []
 
@@ -201,7 +209,8 @@ def _copy_index(git: Git, folder: str, untracked: Sequence[bytes]) -> dict[str, 
 def _write_first_commit(git: Git, folder: str) -> dict[str, str]:
     """The environment of a worktree of this repository, made in folder, whose HEAD is a commit
     without files."""
-    common, top = _locate(git, "--git-common-dir"), _locate(git, "--show-toplevel")
+    common = _locate(git, "--git-common-dir")
+    top = _locate(git, "--show-toplevel")
     env = {"GIT_OBJECT_DIRECTORY": os.path.join(folder, "objects")}
     os.mkdir(env["GIT_OBJECT_DIRECTORY"])
     tree = git.run("mktree", env=env)[1].strip()
@@ -265,8 +274,10 @@ def read_changes(
     is warned of: of a file whose content is missing there are no hunks, and at the edge of a
     shallow clone no patches.  Raises Error with git's message for a bad revision.
     """
-    shallow, question = absent.list_shallow(repo), absent.ask_log(*chosen, stdin=stdin)
-    done, lost = 0, False
+    shallow = absent.list_shallow(repo)
+    question = absent.ask_log(*chosen, stdin=stdin)
+    done = 0
+    lost = False
     while True:
         with absent.stand_in(repo, question, lost, search=not bare) as stand_ins:
             options = [*_LOG, *patches.FORMAT]
@@ -328,8 +339,11 @@ class History:
         """blame: Evidence.blame_lines() of committed lines.  parent: the commit that is searched
         first; excluded: a commit that is not searched.  name: makes the writer of an author; the
         default is make_writer()."""
-        self._repo, self._blame, self._name = repo, blame, name or make_writer
-        self._parent, self._excluded = parent, excluded
+        self._repo = repo
+        self._blame = blame
+        self._name = name or make_writer
+        self._parent = parent
+        self._excluded = excluded
         self._commits: list[str] | None = None
         self._authors: dict[tuple[str, str], dict[int, Writer]] = {}
         self.checkpoints: dict[
@@ -342,7 +356,10 @@ class History:
         key = path, oid
         if key not in self._authors:
             commit = commit or self._find_commit(path, oid) or ""
-            self._authors[key] = self._blame_content(commit, path) if commit else {}
+            if commit:
+                self._authors[key] = self._blame_content(commit, path)
+            else:
+                self._authors[key] = {}
         return self._authors[key]
 
     def _find_commit(self, path: str, oid: str) -> str | None:
@@ -381,4 +398,6 @@ def make_writer(author: Author) -> Writer:
 
 def name_writer(author: Author) -> Writer:
     """make_writer() for a reader, who is told which lines are unrecorded; a journal does not."""
-    return ("", "unrecorded", "") if author["who"] == "unrecorded" else make_writer(author)
+    if author["who"] == "unrecorded":
+        return ("", "unrecorded", "")
+    return make_writer(author)

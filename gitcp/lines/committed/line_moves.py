@@ -81,7 +81,9 @@ class Run:
     __slots__ = ("_flat", "first", "keys", "lines")
 
     def __init__(self, first: int, lines: Sequence[int], keys: Sequence[bytes]) -> None:
-        self.first, self.lines, self.keys = first, lines, keys
+        self.first = first
+        self.lines = lines
+        self.keys = keys
         self._flat = b""
 
     @property
@@ -122,7 +124,8 @@ def pair_moved(
     removed, added: the indices of the lines that it took out and put in.  A significant line has
     moved if it was put in as often as it was taken out; then equal lines beside it moved with it.
     """
-    taken_out, put_in = _group_by_key(old, removed), _group_by_key(new, added)
+    taken_out = _group_by_key(old, removed)
+    put_in = _group_by_key(new, added)
     telling = line_replay.select_significant(taken_out.keys() & put_in.keys())
     pairs: dict[int, int] = {}
     for key in telling:
@@ -132,12 +135,14 @@ def pair_moved(
     free_new = {j for indices in put_in.values() for j in indices}.difference(pairs)
     for step in (1, -1):
         for j, i in sorted(pairs.items(), reverse=step < 0):
-            at, source = j + step, i + step
+            at = j + step
+            source = i + step
             while at in free_new and source in free_old and new[at] == old[source]:
                 pairs[at] = source
                 free_new.remove(at)
                 free_old.remove(source)
-                at, source = at + step, source + step
+                at = at + step
+                source = source + step
     return pairs
 
 
@@ -152,8 +157,10 @@ def _group_by_key(lines: Sequence[bytes], indices: Iterable[int]) -> dict[bytes,
 def compare(old: Text, new: Text) -> dict[int, int]:
     """index in new -> index in old of the lines that stayed or moved."""
     start, end = _count_same_ends(old.flat, new.flat)
-    last, after = len(old.keys) - end, len(new.keys) - end
-    a, b = old.keys[start:last], new.keys[start:after]
+    last = len(old.keys) - end
+    after = len(new.keys) - end
+    a = old.keys[start:last]
+    b = new.keys[start:after]
     pairs = {j: i for i, j in pairing.pair_lines(a, b)}
     kept = set(pairs.values())
     removed = (i for i in range(len(a)) if i not in kept)
@@ -177,7 +184,8 @@ def _count_same_ends(old: bytes, new: bytes) -> tuple[int, int]:
 def _find_last(limit: int, holds: Callable[[int], bool]) -> int:
     """The largest number from 1 to limit for which holds() is true, 0 for none; it is true for all
     that are smaller."""
-    low, high = 0, max(limit, 0)
+    low = 0
+    high = max(limit, 0)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(middle) else (low, middle - 1)
@@ -195,7 +203,8 @@ def find_runs(runs: Iterable[Run], old: Text, new: Text) -> tuple[list[Run], lis
     lacking: list[Run] = []
     pairs: dict[int, int] | None = None
     for run in runs:
-        if first := _find_telling(run, old, new):
+        first = _find_telling(run, old, new)
+        if first:
             found.append(run.move(first))
         elif max(len(old.flat), len(new.flat)) > _LARGE:
             _divide(run, find_telling_lines(run, old, new), found, lacking, old)
@@ -216,7 +225,8 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
     }
     for step in (1, -1):
         for j, i in sorted(pairs.items(), reverse=step < 0):
-            at, source = j + step, i + step
+            at = j + step
+            source = i + step
             while (
                 at in indices
                 and at not in pairs
@@ -224,7 +234,8 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
                 and new.keys[at] == old.keys[source]
             ):
                 pairs[at] = source
-                at, source = at + step, source + step
+                at = at + step
+                source = source + step
     return pairs
 
 
@@ -241,7 +252,9 @@ def _find_telling(run: Run, old: Text, new: Text) -> int:
 def _locate_only(part: bytes, flat: bytes) -> int:
     """Where a part begins in a flat text; -1 unless it is there once."""
     start = flat.find(part)
-    return -1 if start < 0 or flat.find(part, start + 1) >= 0 else start
+    if start < 0 or flat.find(part, start + 1) >= 0:
+        return -1
+    return start
 
 
 def _divide(
@@ -254,9 +267,15 @@ def _divide(
     for end in range(1, len(run.lines) + 1):
         at = run.first - 1 + start
         before = pairs.get(at)
-        follows = None if before is None else before + end - start
+        if before is None:
+            follows = None
+        else:
+            follows = before + end - start
         if end == len(run.lines) or pairs.get(run.first - 1 + end) != follows:
-            first = run.first + start if before is None else before + 1
+            if before is None:
+                first = run.first + start
+            else:
+                first = before + 1
             part = Run(first, run.lines[start:end], run.keys[start:end])
             if before is not None:
                 found.append(part)

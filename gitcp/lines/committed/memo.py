@@ -45,8 +45,10 @@ class Memo:
         self, repo: Repo, has_place: Callable[[str], bool], read_periods: Callable[[], Periods]
     ) -> None:
         """has_place: whether a checkpoint is here.  read_periods: those of recording."""
-        self._repo, self._path = repo, repo.join_shared("lines")
-        self._has_place, self._read_periods = has_place, read_periods
+        self._repo = repo
+        self._path = repo.join_shared("lines")
+        self._has_place = has_place
+        self._read_periods = read_periods
         self._entries: dict[str, Any] | None = None
         self._changed = False
         self._ground = ""
@@ -59,7 +61,8 @@ class Memo:
         marshal writes.  depends: the value also follows from checkpoints, notes and recording, and
         is computed again when one of these has changed.
         """
-        entries, key = self._load(), self._complete(key, depends)
+        entries = self._load()
+        key = self._complete(key, depends)
         if key in entries:
             return entries[key]
         value, is_whole = compute()
@@ -86,7 +89,9 @@ class Memo:
         written, nothing."""
         if not self._changed or self._entries is None:
             return
-        room, kept, useful = _ROOM, [], (_OWN, self.read_ground())
+        room = _ROOM
+        kept = []
+        useful = (_OWN, self.read_ground())
         self._entries[_GROUND] = self._entries.pop(_GROUND)  # the last is kept in any case
         for key, value in reversed(self._entries.items()):
             if not key.startswith(useful):

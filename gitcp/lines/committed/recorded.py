@@ -65,13 +65,19 @@ class Recorded:
         """The record of each session of a checkpoint; [] if it is missing or unreadable."""
         if checkpoint_id not in self._records:
             place = self._find_place(checkpoint_id)
-            records = self._load_records(checkpoint_id, *place) if place else []
+            if place:
+                records = self._load_records(checkpoint_id, *place)
+            else:
+                records = []
             self._records[checkpoint_id] = records
         return self._records[checkpoint_id]
 
     def read_all_records(self, ids: Iterable[str]) -> list[LineRecord]:
         """read_records() of several checkpoints, in their order."""
-        return [record for checkpoint_id in ids for record in self.read_records(checkpoint_id)]
+        found: list[LineRecord] = []
+        for checkpoint_id in ids:
+            found += self.read_records(checkpoint_id)
+        return found
 
     def has_place(self, checkpoint_id: str) -> bool:
         """Whether a checkpoint is here."""
@@ -89,7 +95,8 @@ class Recorded:
 
     def read_transcripts(self, checkpoint_id: str) -> dict[str, bytes]:
         """session id -> transcript, of the sessions of a checkpoint that have one."""
-        if not (place := self._find_place(checkpoint_id)):
+        place = self._find_place(checkpoint_id)
+        if not place:
             return {}
         sessions = self._load(checkpoint_id, *place)["sessions"]
         transcripts = {s["session_id"]: self._read_transcript(checkpoint_id, s) for s in sessions}
@@ -97,11 +104,14 @@ class Recorded:
 
     def read_transcript(self, record: LineRecord) -> bytes:
         """The transcript of a record's session; b"" if it is not here."""
-        if not (place := self._find_place(record["checkpoint_id"])):
+        place = self._find_place(record["checkpoint_id"])
+        if not place:
             return b""
         sessions = self._load(record["checkpoint_id"], *place)["sessions"]
         found = [s for s in sessions if s["session_id"] == record["session_id"]]
-        return self._read_transcript(record["checkpoint_id"], found[-1]) if found else b""
+        if found:
+            return self._read_transcript(record["checkpoint_id"], found[-1])
+        return b""
 
     def _read_transcript(self, checkpoint_id: str, session: SessionEntry) -> bytes:
         parts = self._loader.make_parts(checkpoint_id)
@@ -199,7 +209,9 @@ def _find_contents(objects: Objects, commit: Commit, paths: Set[str]) -> dict[st
     look = Lookup(objects, find_tree(objects, commit.oid))
     entries = {path: entry for path in paths if (entry := look(path))}
     blobs = {path: oid for path, (mode, oid) in entries.items() if mode not in (TREE, COMMIT)}
-    return {path: blobs[path] for path in blobs.keys() & commit.changed} if blobs else None
+    if blobs:
+        return {path: blobs[path] for path in blobs.keys() & commit.changed}
+    return None
 
 
 class Attested:
@@ -271,7 +283,10 @@ def begin_recording(repo: Repo) -> None:
     else:
         seconds = max(seconds, newest.seconds)
     clone = newest.clone if newest else os.urandom(6).hex()
-    ended = [Recording(clone, ENDED, seconds, newest.mail)] if newest and is_recording else []
+    if newest and is_recording:
+        ended = [Recording(clone, ENDED, seconds, newest.mail)]
+    else:
+        ended = []
     _append(repo, [*ended, Recording(clone, BEGUN, seconds, mail)])
 
 
@@ -387,7 +402,9 @@ class Readers:
 
     def read_blob(self, oid: str | None) -> bytes | None:
         """The bytes of a blob by its full oid; None if it is not here."""
-        return self.repo.objects.read_blob(oid) if oid and oid.isalnum() else None
+        if oid and oid.isalnum():
+            return self.repo.objects.read_blob(oid)
+        return None
 
     def credit_blob(self, records: Sequence[LineRecord], path: str, oid: str) -> LineAuthors:
         """line_authors.credit_blob() with the blobs and checkpoints of this repository."""
@@ -400,7 +417,8 @@ class Commit:
     """A commit by its full oid, or by another name."""
 
     def __init__(self, readers: Readers, oid: str) -> None:
-        self.oid, self._readers = oid, readers
+        self.oid = oid
+        self._readers = readers
         # path -> blob ("" if it is not known) of the paths that the commit changes and still has;
         # empty unless all of its patches were read
         self.contents: Mapping[str, str] = {}
@@ -496,7 +514,9 @@ class Commit:
         if self.contents:
             return self.contents.keys()
         commit = read_commit(self._readers.repo.objects, self.oid)
-        return set(objects.read_changes(self._readers.repo.objects, commit)[1]) if commit else set()
+        if commit:
+            return set(objects.read_changes(self._readers.repo.objects, commit)[1])
+        return set()
 
     def find_unheard(self, path: str) -> Unheard | None:
         """The session of which no hook has heard, and which may have written its change of a
@@ -509,9 +529,9 @@ class Commit:
     def _made(self) -> tuple[ParsedCommit, unrecorded.Change] | None:
         """The commit, and when its change was made; None if it is missing."""
         commit = read_commit(self._readers.repo.objects, self.oid)
-        return (
-            (commit, unrecorded.date_commit(self._readers.repo.objects, commit)) if commit else None
-        )
+        if commit:
+            return (commit, unrecorded.date_commit(self._readers.repo.objects, commit))
+        return None
 
     def is_merge(self) -> bool:
         """Whether it has more than one parent."""
@@ -530,7 +550,9 @@ class Place:
     """
 
     def __init__(self, readers: Readers, commit: Commit, path: str) -> None:
-        self._readers, self.commit, self.path = readers, commit, path
+        self._readers = readers
+        self.commit = commit
+        self.path = path
         self.hunks: Sequence[Hunk] | None = None
         self.before: dict[int, Spot | None] = {}
         self.sources: set[str] = set()
@@ -559,7 +581,10 @@ class Place:
         read."""
         records = self.commit.list_records(self.path)
         oid = self.oid if records else None
-        lines = self._readers.credit_blob(records, self.path, oid) if oid else {}
+        if oid:
+            lines = self._readers.credit_blob(records, self.path, oid)
+        else:
+            lines = {}
         if lines and self.hunks is not None:
             lines = line_authors.align_authors(lines, self.hunks, lambda: self.content)
         return lines
@@ -568,7 +593,9 @@ class Place:
     def beside(self) -> LineAuthors:
         """The authors of its lines that a transcript proves by the lines beside them."""
         records = self.commit.list_records(self.path)
-        return line_authors.credit_beside(records, self.path, self.oid) if self.oid else {}
+        if self.oid:
+            return line_authors.credit_beside(records, self.path, self.oid)
+        return {}
 
     @cached_property
     def stated(self) -> LineAuthors:
