@@ -123,7 +123,12 @@ class Context:
         """read_state() of several sessions: the existing states by id."""
         names = sorted(set(session_ids))
         self.hold(names)
-        return {name: state for name in names if (state := self.read_state(name)) is not None}
+        found: dict[str, State] = {}
+        for name in names:
+            state = self.read_state(name)
+            if state is not None:
+                found[name] = state
+        return found
 
     def hold(self, session_ids: Iterable[str]) -> None:
         """Lock these sessions, in the order of their ids.
@@ -207,7 +212,10 @@ def per_record(handle: Callable[[Record], list[Record]], name: str = "") -> Stag
     handle()."""
 
     def stage(records: Records) -> list[Record]:
-        return [new for old in records for new in handle(old)]
+        found: list[Record] = []
+        for old in records:
+            found += handle(old)
+        return found
 
     stage.__name__ = name or handle.__name__
     return stage
@@ -217,7 +225,9 @@ def per_event(handle: Callable[[Record], list[Record]], name: str = "") -> Stage
     """per_record() of agents' events; other records are passed on."""
 
     def handle_event(record: Record) -> list[Record]:
-        return handle(record) if is_of_agent(record) else [record]
+        if is_of_agent(record):
+            return handle(record)
+        return [record]
 
     return per_record(handle_event, name or handle.__name__)
 

@@ -28,8 +28,12 @@ def add_repository(repo: Repo) -> None:
     """Register a repository with its main worktree.  Raises Error if that cannot be written."""
     common, (parent, name) = os.path.realpath(repo.common), os.path.split(repo.common)
     is_main = repo.top is not None and repo.git_dir == repo.common
-    top = repo.worktree if is_main else parent if name == ".git" else ""
-    path, entry = _locate_entry(common), (common, os.path.realpath(top) if top else "")
+    if is_main:
+        top = repo.worktree
+    else:
+        top = parent if name == ".git" else ""
+    path = _locate_entry(common)
+    entry = (common, os.path.realpath(top) if top else "")
     if not repo.has_git:
         return
     if _read_entry(path) != entry:
@@ -41,7 +45,8 @@ def add_repository(repo: Repo) -> None:
     if _read(f"{path}.token") != (_read(_locate_token(repo.common)) or None):
         with files.exclusive(repo, "install"):
             # A token that is there stays: another person may have registered the repository.
-            if not (token := _read(_locate_token(repo.common))):
+            token = _read(_locate_token(repo.common))
+            if not token:
                 token = os.urandom(_TOKEN).hex().encode()
                 files.write_private(repo, _locate_token(repo.common), token)
             files.replace_file(f"{path}.token", token, 0o600, durable=False)
@@ -63,7 +68,8 @@ def is_registered(root: str) -> bool:
     git_dir = find_git_dir(root)
     common = find_common_dir(git_dir)
     path = _locate_entry(common)
-    entry, token = _read_entry(path), _read(f"{path}.token")
+    entry = _read_entry(path)
+    token = _read(f"{path}.token")
     if not token or token != _read(_locate_token(common)):
         return False
     if git_dir == common:
@@ -77,7 +83,9 @@ def is_registered(root: str) -> bool:
 def find_git_dir(root: str) -> str:
     """The real path of the git directory that the `.git` of a worktree is or names."""
     git = os.path.join(root, ".git")
-    text = os.fsdecode(files.peek(git)) if os.path.isfile(git) else ""
+    text = ""
+    if os.path.isfile(git):
+        text = os.fsdecode(files.peek(git))
     name = text.removeprefix("gitdir:").strip()
     return os.path.realpath(os.path.join(root, name) if name else git)
 
@@ -99,7 +107,9 @@ def _locate_token(common: str) -> str:
 
 
 def _read(path: str) -> bytes:
-    return files.peek(path, most=_LARGEST) if os.path.isfile(path) else b""
+    if os.path.isfile(path):
+        return files.peek(path, most=_LARGEST)
+    return b""
 
 
 def _read_entry(path: str) -> tuple[str, str] | None:

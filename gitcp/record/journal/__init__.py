@@ -115,7 +115,8 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
         with os.fdopen(open_file(path), "rb", buffering=0) as f:
             st = os.fstat(f.fileno())
             if inode != st.st_ino or size > st.st_size:
-                size, lines = 0, []
+                size = 0
+                lines = []
             f.seek(size)
             data = f.read()
             if not data.isascii():
@@ -140,7 +141,9 @@ def _parse_whole(repo: Repo, path: str, data: bytes) -> tuple[list[JournalLine],
     """Return (the lines of a journal, whether it still begins with the bytes that were checked).
     What this version of gitcp has checked is not checked again."""
     mark = files.read_cache(f"{path}-checked", tail=64)
-    size = int(words[1]) if len(words := mark.split()) > 1 and words[1].isdigit() else 0
+    size = 0
+    if len(words := mark.split()) > 1 and words[1].isdigit():
+        size = int(words[1])
     new_mark = _build_mark(data[:size])
     is_complete = not size or words[1:] == new_mark.split()[1:]  # whichever version checked it
     size = size if mark == new_mark else 0
@@ -182,7 +185,9 @@ def get_git_dir(repo: Repo, worktree_id: str) -> str:
     """The git directory of a worktree of this repository; worktree_id: git's name of it."""
     if worktree_id == repo.worktree_id:
         return repo.git_dir
-    return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
+    if worktree_id:
+        return os.path.join(repo.common, "worktrees", worktree_id)
+    return repo.common
 
 
 def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:
@@ -199,7 +204,10 @@ def find_root(repo: Repo, worktree_id: str) -> str:
     git_dir = get_git_dir(repo, worktree_id)
     link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()
     # With worktree.useRelativePaths it is relative.
-    path = os.path.normpath(os.path.join(git_dir, link)) if worktree_id else repo.common
+    if worktree_id:
+        path = os.path.normpath(os.path.join(git_dir, link))
+    else:
+        path = repo.common
     root, file = os.path.split(path)
     return root if file == ".git" else ""
 
@@ -251,7 +259,8 @@ class Journal:
     )
 
     def __init__(self, repo: Repo) -> None:
-        self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
+        self.repo = repo
+        self._lock = exclusive(repo, f"journal-{repo.worktree_hash}")
         self.lines: list[JournalLine] = []
         self._waiting = b""  # lines that are to be written with the next ones
         self.base: str | None = None
@@ -292,7 +301,8 @@ class Journal:
         if not lines:
             return
         self._name_base(lines)
-        data, path = b"".join(map(credit.dump_line, lines)), self.repo.join_own(NAME)
+        data = b"".join(map(credit.dump_line, lines))
+        path = self.repo.join_own(NAME)
         self._waiting += data
         if not waiting or path not in _READ:
             self.write_waiting()
@@ -328,7 +338,8 @@ class Journal:
 
     def write_waiting(self) -> None:
         """Write the lines that wait, after the objects that they name."""
-        data, self._waiting = self._waiting, b""
+        data = self._waiting
+        self._waiting = b""
         if not data:
             return
         self.repo.objects.flush_named(data)
@@ -415,7 +426,8 @@ def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) 
 
 def replace_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
     """Replace the journal of a worktree; the caller holds its lock."""
-    path, data = os.path.join(git_dir, "gitcp", NAME), b"".join(map(credit.dump_line, lines))
+    path = os.path.join(git_dir, "gitcp", NAME)
+    data = b"".join(map(credit.dump_line, lines))
     files.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
     files.write_private(repo, path, data)
     _note_checked(repo, path, data, lines)
@@ -475,12 +487,16 @@ class LastSeen:
     ) -> None:
         """look: as read_look() returns it.  edits: path -> the last edit since.  looked: path ->
         what a call has seen since, after the last edit."""
-        self._repo, self._lines, self._look = repo, lines, look
-        self._since, self._looked = edits, looked
+        self._repo = repo
+        self._lines = lines
+        self._look = look
+        self._since = edits
+        self._looked = looked
         self._opened: dict[str, int] | None = None
         self._folders: dict[str, int] = {}  # directory -> its ctime in ns
         self._head: Lookup | None = None
-        self.first, self.commits = not look, commits
+        self.first = not look
+        self.commits = commits
         self.head: str = look.get("head") or "HEAD"
         self.at = int(look.get("at", 0))
 
@@ -496,7 +512,9 @@ class LastSeen:
         if path in self._looked:
             return self._looked[path]
         dirty = self._look.get("dirty", {})
-        return credit.parse_entry(dirty[path]) if path in dirty else self.get_committed(path)
+        if path in dirty:
+            return credit.parse_entry(dirty[path])
+        return self.get_committed(path)
 
     def get_committed(self, path: str) -> Version:
         """The entry of a path in HEAD at the look."""
@@ -506,7 +524,9 @@ class LastSeen:
 
     def get_seen_time(self, path: str) -> int:
         """When a path was last looked at, in ns."""
-        edit = int(self._since[path]["at"]) if path in self._since else 0
+        edit = 0
+        if path in self._since:
+            edit = int(self._since[path]["at"])
         if self._opened is None:
             self._opened = credit.map_looked_times(self._lines)
         return max(self.at, edit, self._opened.get(path, 0))
@@ -518,11 +538,15 @@ class LastSeen:
 
     def is_unmoved(self, path: str) -> bool:
         """Whether no directory above a path has come or changed since the path was last seen."""
-        until, folder = self.get_seen_time(path) - _SLACK, os.path.dirname(path)
+        until = self.get_seen_time(path) - _SLACK
+        folder = os.path.dirname(path)
         while folder and not self.first:
             if folder not in self._folders:
                 file = os.path.join(os.fsencode(self._repo.worktree), encode_name(folder))
-                self._folders[folder] = os.lstat(file).st_ctime_ns if os.path.lexists(file) else 0
+                if os.path.lexists(file):
+                    self._folders[folder] = os.lstat(file).st_ctime_ns
+                else:
+                    self._folders[folder] = 0
             if self._folders[folder] >= until:
                 return False
             folder = os.path.dirname(folder)
@@ -591,9 +615,9 @@ def write_edits(
         return None
     ref = ref or ids.EDITS + session_id
     tip = read_commit(repo.objects, ref)
-    previous_change = (
-        find_entry(repo.objects, tip["tree"], "change") if tip and not change else None
-    )
+    previous_change = None
+    if tip and not change:
+        previous_change = find_entry(repo.objects, tip["tree"], "change")
     files = _build_files(repo.objects, lines)
     if change or previous_change:
         files["change"] = previous_change or (TREE, change)
@@ -623,7 +647,10 @@ def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
 
         from gitcp.record import registered
 
-        git_dir = registered.find_git_dir(root) if root else repo.git_dir
+        if root:
+            git_dir = registered.find_git_dir(root)
+        else:
+            git_dir = repo.git_dir
         if git_dir != repo.git_dir and registered.find_common_dir(git_dir) == repo.common:
             groups.setdefault(root, []).append(path)
     return groups
@@ -631,7 +658,9 @@ def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
 
 def find_root_above(path: str) -> str:
     """The nearest directory above an absolute path that has a `.git`; '' for none."""
-    folder = os.path.realpath(os.path.dirname(path)) if os.path.isabs(path) else ""
+    folder = ""
+    if os.path.isabs(path):
+        folder = os.path.realpath(os.path.dirname(path))
     while folder and not os.path.lexists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
         folder = above if above != folder else ""

@@ -168,7 +168,9 @@ def derive_contents(
     before, after: what the file had when the call began and ended; others may have written it, too.
     Line endings are as in after.
     """
-    original = _encode_text(call["original"], after) if "original" in call else None
+    original = None
+    if "original" in call:
+        original = _encode_text(call["original"], after)
     if "content" in call:
         return before if original is None else original, _encode_text(call["content"], after)
     edits = [
@@ -176,13 +178,17 @@ def derive_contents(
         for old, new, everywhere in call.get("edits", ())
     ]
     for start in (original, before):
-        result = _apply_edits(edits, start) if edits and start is not None else None
+        result = None
+        if edits and start is not None:
+            result = _apply_edits(edits, start)
         if start is not None and result is not None:
             return start, result
     start = _apply_edits(
         [(new, old, everywhere) for old, new, everywhere in reversed(edits)], after
     )
-    return (start, after) if edits and start is not None else None
+    if edits and start is not None:
+        return (start, after)
+    return None
 
 
 def _apply_edits(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> bytes | None:
@@ -197,7 +203,9 @@ def _apply_edits(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> 
 def _encode_text(text: str, sample: bytes) -> bytes:
     """The bytes of a text with the line endings that a sample has."""
     data = text.encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")
-    return data.replace(b"\n", b"\r\n") if b"\r\n" in sample else data
+    if b"\r\n" in sample:
+        return data.replace(b"\n", b"\r\n")
+    return data
 
 
 STATED = "stated"  # `how` of an edit that a tool reported and no look saw
@@ -259,7 +267,9 @@ def get_author(line: JournalLine) -> Writer:
     who = line.get("who")
     if isinstance(who, list) and len(who) == 3 and all(isinstance(part, str) for part in who):
         return who[0], who[1], who[2]
-    return ("", who, "") if who in _WORDS and isinstance(who, str) else UNKNOWN
+    if who in _WORDS and isinstance(who, str):
+        return ("", who, "")
+    return UNKNOWN
 
 
 def time_made(line: JournalLine) -> int:
@@ -310,13 +320,13 @@ def list_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
 
 def list_writers(lines: Iterable[JournalLine], paths: Container[str]) -> set[str]:
     """The sessions that edits of these paths name as author or cause."""
-    return {
-        who[0]
-        for line in lines
-        if line.get("path") in paths
-        for who in (line.get("who"), line.get("by"))
-        if isinstance(who, list) and who and isinstance(who[0], str)
-    }
+    found: set[str] = set()
+    for line in lines:
+        if line.get("path") in paths:
+            for who in (line.get("who"), line.get("by")):
+                if isinstance(who, list) and who and isinstance(who[0], str):
+                    found.add(who[0])
+    return found
 
 
 def list_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
@@ -334,12 +344,13 @@ def had_content(lines: Iterable[JournalLine], path: str, after: Version) -> bool
 
     False for after None: HEAD tells whether a deletion undoes a creation.
     """
-    for line in lines if after else ():
-        if line.get("path") == path:
-            if after in (parse_entry(line["before"]), parse_entry(line["after"])):
+    if after:
+        for line in lines:
+            if line.get("path") == path:
+                if after in (parse_entry(line["before"]), parse_entry(line["after"])):
+                    return True
+            elif "had" in line and after and after[1] in line["had"].get(path, ()):
                 return True
-        elif "had" in line and after and after[1] in line["had"].get(path, ()):
-            return True
     return False
 
 
@@ -436,10 +447,18 @@ def list_edits_since_look(lines: list[JournalLine]) -> list[JournalLine]:
 
 
 # The kinds of windows, and how a change came to its author.
-TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
-SHELL, WAITING, CUT = "shell", "waiting", "cut"
+TOOL = "tool"
+WINDOW = "window"
+TRANSCRIPT = "transcript"
+TURN = "turn"
+SHELL = "shell"
+WAITING = "waiting"
+CUT = "cut"
 ELSEWHERE = "elsewhere"  # of a call that worked in other worktrees than that of the journal
-BETWEEN, RESTORED, HOOK, STRANGER = "between", "restored", "hook", "stranger"
+BETWEEN = "between"
+RESTORED = "restored"
+HOOK = "hook"
+STRANGER = "stranger"
 
 
 def is_in_doubt(edit: JournalLine) -> bool:
@@ -459,7 +478,9 @@ def map_stream_lines(lines: Lines) -> dict[str, list[JournalLine]]:
     with what they settled."""
     by_session: dict[str, list[JournalLine]] = {}
     for line in lines:
-        owner = line.get("session") if "stream" in line else None
+        owner = None
+        if "stream" in line:
+            owner = line.get("session")
         if owner is not None:
             by_session.setdefault(owner, []).append(line)
         if "settled" in line:
@@ -507,7 +528,10 @@ def list_withdrawn(
     withdrawn: set[str] = set()
     for line in lines:
         if "stream" in line and line.get("session") == session_id:
-            own = line["files"] if line["stream"] == stream and line["at"] >= since else {}
+            if line["stream"] == stream and line["at"] >= since:
+                own = line["files"]
+            else:
+                own = {}
             out = files.keys() & line.get("out", {}).get(stream, ())
             withdrawn = (withdrawn | (out - line["files"].keys())).difference(own)
             files = {path: at for path, at in files.items() if path not in out}
@@ -570,7 +594,8 @@ def trace_content(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
         if "follows" in line:
             path = line["follows"]
             replaced = _find_edit(edits, path, line["at"])
-            newest_first += [{**replaced, "after": replaced["before"]}] if replaced else []
+            if replaced:
+                newest_first += [{**replaced, "after": replaced["before"]}]
     return newest_first[::-1]
 
 
@@ -609,9 +634,10 @@ def take_back_edits(
         and get_cause(line)[::2] == (session_id, call_id)
     }
     wrong = {n: at for n, at in wrong.items() if at < begun}
-    foreign_calls = (
-        [call for call in list_calls(lines) if call["session"] != session_id] if wrong else []
-    )
+    if wrong:
+        foreign_calls = [call for call in list_calls(lines) if call["session"] != session_id]
+    else:
+        foreign_calls = []
     corrected, causes = ([*lines], list_keys("cause")) if wrong else (lines, ())
     for n, at in wrong.items():
         rivals = (
@@ -645,9 +671,11 @@ def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
             open_edits.setdefault(line["path"], []).append((number, line))
         if "settled" not in line and "taken" not in line:  # as nearly all are
             continue
-        left, taken = line.get("left", {}), line.get("taken", {})
+        left = line.get("left", {})
+        taken = line.get("taken", {})
         for path in line.get("settled", ()):
-            edits, stay = open_edits.pop(path, []), left.get(path)
+            edits = open_edits.pop(path, [])
+            stay = left.get(path)
             edits = [
                 (
                     n,
@@ -659,11 +687,13 @@ def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
                 for n, e in edits
                 if stay and get_edit_name(e) in stay
             ]
-            open_edits |= {path: edits} if edits else {}
+            if edits:
+                open_edits |= {path: edits}
         for path in taken.keys() & open_edits:
             edits = open_edits.pop(path)
             edits = [(n, edit) for n, edit in edits if get_edit_name(edit) not in taken[path]]
-            open_edits |= {path: edits} if edits else {}
+            if edits:
+                open_edits |= {path: edits}
     items = (item for edits in open_edits.values() for item in edits)
     return [line for _, line in sorted(items, key=lambda item: item[0])]
 

@@ -29,8 +29,11 @@ def cut_back(
     mid-turn.
     """
     commits = [n for n, line in enumerate(lines) if "commit" in line]
-    start = commits[-COMMITS - 1] + 1 if len(commits) > COMMITS else 0
-    old, recent = lines[:start], lines[start:]
+    start = 0
+    if len(commits) > COMMITS:
+        start = commits[-COMMITS - 1] + 1
+    old = lines[:start]
+    recent = lines[start:]
     needed = _find_needed(lines, expanded, active)
     removed = [line for n, line in enumerate(old) if n not in needed]
     left = [line for n, line in enumerate(old) if n in needed]
@@ -62,12 +65,14 @@ def drop_repeated(lines: list[JournalLine]) -> list[JournalLine]:
 def _find_repeated_looks(lines: list[JournalLine]) -> set[int]:
     """The indexes of the looks between the first and the last of each run at one base."""
     repeated: set[int] = set()
-    base, ends = None, list[int]()
+    base = None
+    ends = list[int]()
     for n, line in enumerate(lines):
         if "look" not in line and "path" not in line and "trees" not in line:
             continue
         if base is None or line.get("base") != base:
-            base, ends = line.get("base"), []
+            base = line.get("base")
+            ends = []
         if "look" in line:
             if len(ends) > 1:
                 repeated.add(ends.pop())
@@ -94,7 +99,8 @@ def _find_needed(
     edits = {_get_key(edit) for edit in open_edits}
     times = {edit["at"] for edit in open_edits}
     sessions = {credit.get_author(edit)[0] for edit in open_edits}
-    large, calls = credit.map_large(expanded), _list_needed_calls(lines, active)
+    large = credit.map_large(expanded)
+    calls = _list_needed_calls(lines, active)
 
     def is_needed(line: JournalLine) -> bool:
         return (
@@ -119,7 +125,10 @@ def _list_needed_calls(lines: list[JournalLine], active: Container[str]) -> set[
     calls = credit.list_calls(lines)
     running = {(call["session"], call["open"]) for call in calls if call["end"] is None}
     own = [call for call in calls if call["session"] in active]
-    heard = {(c["session"], path): c["open"] for c in own for path in c.get("looked", ())}
+    heard = {}
+    for c in own:
+        for path in c.get("looked", ()):
+            heard[(c["session"], path)] = c["open"]
     return running | {(session_id, call_id) for (session_id, _), call_id in heard.items()}
 
 

@@ -67,8 +67,12 @@ class Stretch:
     def __init__(self, before: Version) -> None:
         self.before = self.written = self.content = before
         self.edits: list[JournalLine] = []
-        self.live, self.left, self.undone = True, False, False
-        self.base, self._seen, self._lost = "", 0, False
+        self.live = True
+        self.left = False
+        self.undone = False
+        self.base = ""
+        self._seen = 0
+        self._lost = False
         self.undoing: JournalLine | None = None
 
     def add(self, edit: JournalLine) -> None:
@@ -82,13 +86,15 @@ class Stretch:
         change other content."""
         self._lost = self._lost or (elsewhere and line.get("base", self.base) != self.base)
         if not self._lost:
-            self.content, self._seen = credit.parse_entry(line["after"]), int(line["at"])
+            self.content = credit.parse_entry(line["after"])
+            self._seen = int(line["at"])
             if self.content and not self.written:
                 self.put_away()
 
     def put_away(self) -> None:
         """Note that another file is in the place of a moved or deleted one."""
-        self.live, self.content = False, self.written
+        self.live = False
+        self.content = self.written
 
     def note_look(self, looks: Sequence[tuple[int, str]], end: int) -> None:
         """Update the base from the newest look (time, base) before end, which found the content
@@ -98,7 +104,9 @@ class Stretch:
             self.base = base if at >= self._seen else self.base
 
     def _note_seen(self, line: JournalLine) -> None:
-        self.base, self._seen, self._lost = line.get("base", ""), int(line["at"]), False
+        self.base = line.get("base", "")
+        self._seen = int(line["at"])
+        self._lost = False
 
     def has_had(self, line: JournalLine) -> bool:
         """Whether a line restored the content now, or that after some edit of the session."""
@@ -119,7 +127,10 @@ class Stretch:
     def note_return(self, line: JournalLine) -> None:
         """Note that a line restored a content that the stretch has had."""
         version = credit.parse_entry(line["after"])
-        self.live, self.left, self.undone, self.content = True, False, False, version
+        self.live = True
+        self.left = False
+        self.undone = False
+        self.content = version
         self._note_seen(line)
         if self._has_written(version):
             self.written = version
@@ -139,7 +150,8 @@ class Stretch:
         is evidence there."""
         live = self.live and not later_name
         mode, oid = self.written or ("000000", None)
-        path, before = later_name or path, self.before
+        path = later_name or path
+        before = self.before
         record: Recorded = {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
         if live:
             record["now"] = self.content
@@ -170,7 +182,8 @@ class Stretch:
 def _find_look(looks: Sequence[tuple[int, str]], end: int) -> tuple[int, str]:
     """The newest of the looks, which are in the order of their times, before end; (0, "") if there
     is none."""
-    low, high = 0, len(looks)
+    low = 0
+    high = len(looks)
     while low < high:
         middle = (low + high) // 2
         if looks[middle][0] < end:
@@ -198,7 +211,8 @@ class OpenEdits:
         for line in credit.list_open_edits(lines):
             self.by_path.setdefault(line["path"], []).append(line)
             if "follows" in line:
-                path, source = line["path"], line["follows"]
+                path = line["path"]
+                source = line["follows"]
                 origins[path] = {source: None, **origins.get(source, {})}
                 for name in origins[path].keys() - {path}:
                     self.later_names.setdefault(name, {})[path] = None
@@ -270,7 +284,8 @@ class Work:
                     current = Stretch(credit.parse_entry(line["before"]))
                     stretches.append(current)
                 current.add(line)
-                current.live, current.left = not is_left, bool(line.get("left"))
+                current.live = not is_left
+                current.left = bool(line.get("left"))
             elif "joined" in line and not is_left:
                 for stretch in stretches:
                     stretch.join(line)
@@ -299,18 +314,21 @@ class Work:
 
     def list_edits(self, path: str) -> list[JournalLine]:
         """The session's open edits at a path."""
-        return [edit for stretch in self.list_stretches(path) for edit in stretch.edits]
+        found: list[JournalLine] = []
+        for stretch in self.list_stretches(path):
+            found += stretch.edits
+        return found
 
     def build_records(self, with_left: bool = True) -> list[Recorded]:
         """The records of the session's open edits that match() takes, of a file that was moved or
         copied under each name.  with_left: also of those that a commit of the session left out."""
-        return [
-            stretch.build_record(path, name)
-            for path in self._own_paths
-            for stretch in reversed(self.list_stretches(path))
-            if with_left or not stretch.left
-            for name in ("", *(self._later_names.get(path, ()) if stretch.written else ()))
-        ]
+        found: list[Recorded] = []
+        for path in self._own_paths:
+            for stretch in reversed(self.list_stretches(path)):
+                if with_left or not stretch.left:
+                    for name in ("", *(self._later_names.get(path, ()) if stretch.written else ())):
+                        found.append(stretch.build_record(path, name))
+        return found
 
     def is_present(self, path: str) -> bool:
         """Whether the worktree has some of the session's work at a path."""
@@ -426,7 +444,8 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
 
             lines = held_lines.read_lines(repo, ids.hash_worktree(worktree_id))
         if known and _opens_nothing(known, stamp, lines):
-            known.stamp, known.lines = stamp, lines
+            known.stamp = stamp
+            known.lines = lines
         else:
             known = _OPEN[git_dir] = _ReadJournal(stamp, lines)
     if session_id not in known.parts:
@@ -474,12 +493,14 @@ def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
 
 def _list_unrecorded(parts: list[_Part]) -> dict[str, File]:
     """The files of a session's open edits that no checkpoint in a journal has."""
-    return {
-        path: _build_file(credit.parse_entry(there[-1]["after"]), credit.get_author(there[-1])[1])
-        for edits, recorded in parts
-        for path, there in edits.items()
-        if not any(path in (files or ()) for files in recorded.values())
-    }
+    found: dict[str, File] = {}
+    for edits, recorded in parts:
+        for path, there in edits.items():
+            if not any(path in (files or ()) for files in recorded.values()):
+                found[path] = _build_file(
+                    credit.parse_entry(there[-1]["after"]), credit.get_author(there[-1])[1]
+                )
+    return found
 
 
 def _build_file(version: Version, turn: str) -> File:
@@ -516,7 +537,8 @@ def record_checkpoint(
     paths that left other streams (left_streams: stream -> paths).  waiting: as append() has it."""
     line = {"stream": stream, "session": state["session_id"], "turn": turn, "files": {**files}}
     left = {other: sorted(paths) for other, paths in left_streams.items() if paths}
-    line |= {"out": left} if left else {}
+    if left:
+        line |= {"out": left}
     held.append([{**line, "at": read_clock(held.repo)}], waiting)
 
 
@@ -538,7 +560,9 @@ def look_for_commit(
     if changes is None:
         return read_journal(repo)
     with Journal(repo) as held:
-        held.visitors, held.guests, held.committers = visitors, guests, committers
+        held.visitors = visitors
+        held.guests = guests
+        held.committers = committers
         _look_at_open(held, changes)
         if credit.map_large(held.lines).keys() & changes:
             looks.name_large_files(held, changes, read_clock(repo))
@@ -603,13 +627,18 @@ def settle_commit(
         are_doubts_noted = not recorded and not sessions
         _note_unknown(repo, commit, changes, open_edits, are_doubts_noted)
         for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
-            decided = session_id not in excluded if sessions is None else session_id in sessions
+            if sessions is None:
+                decided = session_id not in excluded
+            else:
+                decided = session_id in sessions
             work = collect_work(held.lines, session_id)
             is_left = _divide_edits(line, work, is_settled if decided else lambda *_: False)
             if is_left and session_id in (sessions or ()):
                 line.setdefault("linked", []).append(session_id)
-        if not recorded and (ends := _read_transcript_ends(repo)):
-            line["transcripts"] = ends
+        if not recorded:
+            ends = _read_transcript_ends(repo)
+            if ends:
+                line["transcripts"] = ends
         if not recorded or credit.list_open_edits([*held.lines, line]) != open_edits:
             held.append([line])
             _forget_strangers(repo, open_edits, held)
@@ -637,7 +666,10 @@ def _note_unknown(
 
     from gitcp.checkpoints import links, notes
 
-    line = links.IN_DOUBT if len(doubts) == len(strange) else links.UNKNOWN
+    if len(doubts) == len(strange):
+        line = links.IN_DOUBT
+    else:
+        line = links.UNKNOWN
     notes.edit_note(repo, commit["oid"], lambda note: links.add_unknown(note or b"", line))
 
 
@@ -720,7 +752,8 @@ def _build_settled_check(
     from gitcp.record.match import linking
 
     def is_settled(path: str, stretch: Stretch) -> bool:
-        committed, record = find_committed(path), stretch.build_record(path)
+        committed = find_committed(path)
+        record = stretch.build_record(path)
         present = [find_present(path)]
         if stretch.live and path in changes:  # a commit of all its lines settles a stretch
             present.append(committed)
@@ -774,7 +807,9 @@ def record_edits(
     """
     base_tree = Lookup(repo.objects, find_tree(repo.objects, base))
     with Journal(repo) as held:
-        work, at, held.base = collect_work(held.lines, session_id), read_clock(repo), base
+        work = collect_work(held.lines, session_id)
+        at = read_clock(repo)
+        held.base = base
         held.append(
             [
                 credit.build_edit(

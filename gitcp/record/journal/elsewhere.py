@@ -59,7 +59,10 @@ def look_at_losses(
     known = seen.paths - ignored
     named = {path for path in reached if path in known or seen.get_committed(path)}
     unsure = {path for path in reached - named if _may_exist(os.path.join(root, path))}
-    queries = _ask_git(journal.repo, losses) if unsure else []
+    if unsure:
+        queries = _ask_git(journal.repo, losses)
+    else:
+        queries = []
     named |= {path for path in known if any(shell_words.covers(x, path) for x in losses)}
     unseen = _look_until(until, journal, named, at)
     try:
@@ -74,7 +77,8 @@ def look_at_losses(
 def find_losses(repo: Repo, command: str, cwd: str, taking: bool = False) -> list[Discard]:
     """What a command, run in cwd, may discard, or take (shell_words.find_discards()); its paths are
     spelled as git does."""
-    root, folder = repo.worktree, os.path.realpath(cwd or repo.worktree)
+    root = repo.worktree
+    folder = os.path.realpath(cwd or repo.worktree)
     if not session.has_many_names(repo):
         return shell_words.find_discards(command, folder, root, taking=taking)
     losses = shell_words.find_discards(command, folder, root, reading.fold_name, taking)
@@ -113,7 +117,8 @@ def _read_answers(
     queries: Iterable[tuple[bool, Running]], losses: Collection[Discard], until: float
 ) -> set[str]:
     """The paths that git lists and losses cover; raises Late if git is not done in time."""
-    lost, exceeded = set[str](), []
+    lost = set[str]()
+    exceeded = []
     for tracked, running in queries:
         try:
             limit = max(0.001, until - time.monotonic())
@@ -142,15 +147,14 @@ def look_as_stranger(other: Repo, paths: Iterable[str]) -> None:
 
 def _look(other: Repo, paths: Collection[str]) -> None:
     with Journal(other) as held:
-        held.stranger, at = True, read_clock(other)
+        held.stranger = True
+        at = read_clock(other)
         if not paths:
             looks.scan_if_cheap(held, at, first=True)
         else:
             looks.record_paths(held, paths, at)
-        marker, open_edits = (
-            other.join_own(journal.VISITED),
-            credit.list_open_edits(held.lines),
-        )
+        marker = other.join_own(journal.VISITED)
+        open_edits = credit.list_open_edits(held.lines)
         is_strange = any(map(credit.is_strange, open_edits))
         if not is_strange and os.path.lexists(marker):
             files.remove_private(other, marker)
@@ -176,9 +180,11 @@ def build_edits(
         change = looks.describe_change(journal.repo, seen, path, old, new, False)
         verdict = credit_cases.attribute_change(change, [] if is_own else other_windows)
         if is_own or (verdict["by"] is None and old != before):
-            who, how = writer, "tool"
+            who = writer
+            how = "tool"
         else:
-            who, how = verdict["who"], verdict["how"]
+            who = verdict["who"]
+            how = verdict["how"]
         edits.append(credit.build_edit(path, old, new, who, how, at))
     return edits
 
@@ -244,7 +250,8 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
         if not stretches:
             continue
         with Journal(repo) as held:
-            at, lines = read_clock(repo), []
+            at = read_clock(repo)
+            lines = []
             for path, stretch in stretches:
                 if not _is_brought(held.lines, state["session_id"], path, stretch):
                     lines += _make_stated_edits(stretch, at)
@@ -261,12 +268,14 @@ def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Ch
     lines: list[JournalLine] = []
     taken: dict[str, list[Any]] = {}
     with Journal(repo) as held:
-        work, at = collect_work(held.lines, state["session_id"]), read_clock(repo)
+        work = collect_work(held.lines, state["session_id"])
+        at = read_clock(repo)
         streams = credit.map_recorded_files(held.lines, state["session_id"])
         for path in former:
             for stretch in work.list_stretches(path):
                 entries = [stretch.build_record(path)]
-                read, is_gone = repo.objects.read_blob, former.__contains__
+                read = repo.objects.read_blob
+                is_gone = former.__contains__
                 for _, name, _ in holding.pair_renamed(entries, changes, read, is_gone):
                     lines += [{**line, "path": name} for line in _make_stated_edits(stretch, at)]
                     names = map(credit.get_edit_name, stretch.edits)
@@ -322,7 +331,9 @@ def _list_away(
         return
     work = read_work(repo, worktree_id, session_id)
     open_paths = sorted({*work.list_paths()} & {*paths})
-    other = journal.find_worktree(repo, worktree_id) if open_paths and exists else None
+    other = None
+    if open_paths and exists:
+        other = journal.find_worktree(repo, worktree_id)
     if other:
         with Journal(other) as held:
             looks.record_paths(held, open_paths, read_clock(other))
@@ -443,13 +454,17 @@ def _end_turn_in(
 def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
     base = session.read_baseline(repo, state["session_id"])
     agent = state.get("agent_type", "")
-    return windows.list_transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()
+    if base:
+        return windows.list_transcript_paths(agent, base, int(base.get("offset", 0)))
+    return ()
 
 
 def forget_visits(repo: Repo, state: State) -> None:
     """Remove from a state's `visits` the worktrees without open edits and calls of its session."""
-    session_id, visits = state["session_id"], state.pop("visits", [])
-    if remaining := [x for x in visits if _is_at_work(repo, x, session_id)]:
+    session_id = state["session_id"]
+    visits = state.pop("visits", [])
+    remaining = [x for x in visits if _is_at_work(repo, x, session_id)]
+    if remaining:
         state["visits"] = remaining
 
 
@@ -458,6 +473,9 @@ def _is_at_work(repo: Repo, worktree_id: str, session_id: str) -> bool:
     if read_work(repo, worktree_id, session_id).list_paths():
         return True
     git_dir = journal.get_git_dir(repo, worktree_id)
-    lines = journal.read_journal(repo, git_dir) if os.path.isdir(git_dir) else []
+    if os.path.isdir(git_dir):
+        lines = journal.read_journal(repo, git_dir)
+    else:
+        lines = []
     calls = credit.list_calls(lines)
     return any(call["session"] == session_id and call["end"] is None for call in calls)

@@ -29,7 +29,9 @@ def find_session(ref: str, sessions: Iterable[str]) -> str:
         return ""
     name = ref.removeprefix(EDITS)
     session_id, _, number = name.rpartition(".")
-    return session_id if session_id and number.isdecimal() and name not in sessions else name
+    if session_id and number.isdecimal() and name not in sessions:
+        return session_id
+    return name
 
 
 def rebuild_journal(
@@ -43,13 +45,19 @@ def rebuild_journal(
     for line in credit.list_edits(lost):
         names.setdefault(line["path"], []).append(credit.get_edit_name(line))
     settled: dict[str, list[object]] = {}
-    for edit in credit.list_open_edits(lines) if lost else ():
-        session_id, name = credit.get_author(edit)[0], credit.get_edit_name(edit)
-        is_lost = name in names.get(edit["path"], ())
-        state = others.peek_state(repo, session_id) if session_id and is_lost else None
-        if state and edit["path"] not in state.get("files_touched", ()):
-            settled.setdefault(edit["path"], []).append(name)
-    return [*lines, {"taken": settled, "at": int(lost[-1]["at"])}] if settled else lines
+    if lost:
+        for edit in credit.list_open_edits(lines):
+            session_id = credit.get_author(edit)[0]
+            name = credit.get_edit_name(edit)
+            is_lost = name in names.get(edit["path"], ())
+            state = None
+            if session_id and is_lost:
+                state = others.peek_state(repo, session_id)
+            if state and edit["path"] not in state.get("files_touched", ()):
+                settled.setdefault(edit["path"], []).append(name)
+    if settled:
+        return [*lines, {"taken": settled, "at": int(lost[-1]["at"])}]
+    return lines
 
 
 def unite_edits(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
@@ -66,11 +74,12 @@ def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Jou
     for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
         commit = read_commit(repo.objects, oid)
         is_wanted = commit is not None and trailer in commit["message"]
-        entry = (
-            find_entry(repo.objects, commit["tree"], "entries") if commit and is_wanted else None
-        )
-        for line in credit.parse_lines(repo.objects.need(entry[1], "blob")) if entry else ():
-            lines.setdefault(credit.dump_line(line), line)
+        entry = None
+        if commit and is_wanted:
+            entry = find_entry(repo.objects, commit["tree"], "entries")
+        if entry:
+            for line in credit.parse_lines(repo.objects.need(entry[1], "blob")):
+                lines.setdefault(credit.dump_line(line), line)
     return _sort_lasting(lines.values())
 
 
@@ -85,7 +94,9 @@ def read_all_lines(repo: Repo, without: Collection[str]) -> dict[str, list[Journ
         if not commit or not worktree_hash or worktree_hash in without:
             continue
         entry = find_entry(repo.objects, commit["tree"], "entries")
-        data = repo.objects.need(entry[1], "blob") if entry else b""
+        data = b""
+        if entry:
+            data = repo.objects.need(entry[1], "blob")
         known = lines.setdefault(worktree_hash, {})
         for line in credit.parse_lines(data):
             known.setdefault(credit.dump_line(line), line)

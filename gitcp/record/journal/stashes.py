@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import JournalLine, Record, Writer
 
-MADE, TAKEN = "made", "taken"
+MADE = "made"
+TAKEN = "taken"
 _LINE = {"oid": shapes.is_object_name, "what": str, "who": [str]}
 _MOST = 1 << 17  # bytes of the file; the older half goes
 
@@ -35,7 +36,8 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
     may stash is open, nobody knows who made an entry, and none is noted.
     """
     after = refs.list_stashes(repo)
-    made, taken = set(after) - set(before), set(before) - set(after)
+    made = set(after) - set(before)
+    taken = set(before) - set(after)
     if made and may_be_anothers(lines, who):
         made = set()
     notes = [(MADE, oid) for oid in made] + [(TAKEN, oid) for oid in taken]
@@ -102,7 +104,8 @@ def list_paths(repo: Repo, oid: str) -> list[str]:
 def list_records(repo: Repo, sessions: Mapping[str, Sequence[str]]) -> list[Record]:
     """A record for each entry, newest first: {stash, oid, message, session_id ('' if it is the
     person's), prompt, paths, sessions}.  sessions: an entry's commit -> those whose work it has."""
-    entries, made = refs.list_stashes(repo), _read(repo, MADE)
+    entries = refs.list_stashes(repo)
+    made = _read(repo, MADE)
     records = []
     for number, oid in enumerate(entries):
         session_id, turn, _ = made.get(oid, ("", "", ""))

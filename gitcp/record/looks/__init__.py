@@ -53,8 +53,12 @@ class Look:
     def __init__(
         self, repo: Repo, scan: Scan, began: int, at: int, end: tuple[int, int], cost: int
     ) -> None:
-        self._repo, self.scan, self.began, self.at = repo, scan, began, at
-        self._end, self._cost = end, cost
+        self._repo = repo
+        self.scan = scan
+        self.began = began
+        self.at = at
+        self._end = end
+        self._cost = cost
 
     def take(
         self,
@@ -82,7 +86,10 @@ class Look:
 
 def look_at_worktree(repo: Repo) -> Look:
     """Scan the whole worktree."""
-    began, end, at, cost = time.time_ns(), read_end(repo), read_clock(repo), -_measure_children()
+    began = time.time_ns()
+    end = read_end(repo)
+    at = read_clock(repo)
+    cost = -_measure_children()
 
     from gitcp.record.snapshot.scan import scan_worktree
 
@@ -121,7 +128,8 @@ def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None 
     turn, for new paths and for those that it names.
     """
     closings = []
-    worktree, session_id = journal.repo.worktree, state["session_id"]
+    worktree = journal.repo.worktree
+    session_id = state["session_id"]
     running: bool | None = None
     for call in credit.list_calls(journal.lines):
         if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
@@ -176,12 +184,16 @@ def record_differences(
 ) -> None:
     """Record a look at the whole worktree in the journal only; arguments as for record_scan().
     write: whether to store its blobs."""
-    repo, seen = journal.repo, read_last_seen(journal.repo, journal.lines)
+    repo = journal.repo
+    seen = read_last_seen(journal.repo, journal.lines)
     journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
     changed: Changed = {}
     for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
         before = seen.get_entry(path)
-        after = dirty[path] if path in dirty else find_file(tree, path)
+        if path in dirty:
+            after = dirty[path]
+        else:
+            after = find_file(tree, path)
         if before != after:
             changed[path] = (before, after)
     if write:
@@ -191,8 +203,13 @@ def record_differences(
 
 def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
     """The paths that were changed by commits made in this worktree since the last look."""
-    new = refs.find_committed_head(repo, old) if old != head else None
-    trees = [find_tree(repo.objects, commit) for commit in (old, new)] if new else [None, None]
+    new = None
+    if old != head:
+        new = refs.find_committed_head(repo, old)
+    if new:
+        trees = [find_tree(repo.objects, commit) for commit in (old, new)]
+    else:
+        trees = [None, None]
     return {path for path, _, _ in compare_trees(repo.objects, trees[0], trees[1])}
 
 
@@ -232,9 +249,10 @@ def record_entries(
             changed |= _compare_entries(seen, dict.fromkeys(gone))
         gone &= changed.keys()
         # Files that went and stand at none of these paths: the whole worktree may have them.
-        strays = (
-            gone.difference(_find_moves(journal.repo.objects, changed).values()) if gone else gone
-        )
+        if gone:
+            strays = gone.difference(_find_moves(journal.repo.objects, changed).values())
+        else:
+            strays = gone
         if strays and scan_if_cheap(journal, at):
             seen = read_last_seen(journal.repo, journal.lines)
             changed = _compare_entries(seen, present)
@@ -333,17 +351,22 @@ def _record_changes(
     ignored: Collection[str] = (),
 ) -> None:
     """Add an edit with its author for each change."""
-    changed = _record_known(journal, changed, at) if changed else {}
+    if changed:
+        changed = _record_known(journal, changed, at)
+    else:
+        changed = {}
     if not changed:
         return
 
     from gitcp.record.looks import credit_cases
     from gitcp.record.looks.windows import is_made_by_hook, list_windows, read_judged_files
 
-    repo, windows = journal.repo, list_windows(journal)
+    repo = journal.repo
+    windows = list_windows(journal)
     git_trees = GitTrees(repo, seen.head, seen.commits)
     origins = _find_moves(repo.objects, changed)
-    judged, lines = read_judged_files(repo), []
+    judged = read_judged_files(repo)
+    lines = []
     sources: Sources | None = None
     for path, (before, after) in sorted(changed.items()):
         restored = credit.had_content(journal.lines, path, after) or git_trees.has(path, after)
@@ -354,15 +377,19 @@ def _record_changes(
             verdict = credit_cases.attribute_change(change, windows, added)
         who, how = _choose_author(journal, verdict)
         if who == ids.PERSON and is_made_by_hook(judged, journal.lines, path, before):
-            who, how = ids.UNKNOWN, credit.HOOK
+            who = ids.UNKNOWN
+            how = credit.HOOK
         line = credit.build_edit(path, before, after, who, how, at)
         line |= _build_details(verdict, origins.get(path), change, at)
         if verdict["by"] and credit_cases.can_bring_in(verdict["by"]):
             sources = sources or _open_sources(repo, journal, seen)
             line |= sources.describe_sources(verdict["by"], path, before, after)
-        line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
-        line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
-        line |= {"kept": False} if path in ignored else {}
+        if "by" in line and git_trees.is_stashed(path, before):
+            line |= {"away": True}
+        if before and git_trees.stash_keeps(path):
+            line |= {"stashed": True}
+        if path in ignored:
+            line |= {"kept": False}
         lines.append(line)
     journal.append_edits(lines)
 
@@ -450,7 +477,8 @@ def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
 
     if ctime is not None and credit_cases.get_latest_time(ctime) > seen_at:
         return ctime
-    newest, folder = ctime, os.path.dirname(encode_name(path))
+    newest = ctime
+    folder = os.path.dirname(encode_name(path))
     while True:
         stamp = _read_ctime(os.path.join(root, folder))
         if stamp is not None and (newest is None or stamp > newest):
@@ -474,7 +502,8 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
         p: (before[1] if before else "", after[1] if after else "")
         for p, (before, after) in changed.items()
     }
-    removed, added = {before for before, _ in oids.values()}, {after for _, after in oids.values()}
+    removed = {before for before, _ in oids.values()}
+    added = {after for _, after in oids.values()}
     # A move needs a path that went and one that came, or a content that stood elsewhere.
     if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
         return {}
@@ -524,7 +553,8 @@ class GitTrees:
     def __init__(self, repo: Repo, head: str, commits: Sequence[str] = ()) -> None:
         """head: HEAD at the last look.  commits: those made since whose paths the journal has
         seen; the content of other commits made since does not count as restored."""
-        self._repo, self._last_head = repo, head
+        self._repo = repo
+        self._last_head = head
         self._seen_commits = commits
         self._heads: list[Lookup] | None = None
         self._trees: list[Lookup] | None = None

@@ -42,7 +42,8 @@ def find_places(repo: Repo, event: dict[str, Any], begun: int | None = None) -> 
     command = str(tool.get("command") or "")
     for path in _list_paths(command, credit_cases.list_folders(command, folder)[:_MOST_FOLDERS]):
         names.append(_find_name(path, roots))
-    if output := str(tool.get("output") or ""):
+    output = str(tool.get("output") or "")
+    if output:
         for path in _list_paths(output, [folder]):
             names.append(_find_name(path, roots))
     if begun is not None:
@@ -50,7 +51,9 @@ def find_places(repo: Repo, event: dict[str, Any], begun: int | None = None) -> 
     chosen = [name for name in dict.fromkeys(names) if name is not None]
     others = []
     for name in chosen:
-        other = find_worktree(repo, name) if name != repo.worktree_id else None
+        other = None
+        if name != repo.worktree_id:
+            other = find_worktree(repo, name)
         if other:
             others.append(other)
     is_here = repo.worktree_id in chosen

@@ -45,9 +45,11 @@ _NAMED = 40  # words of a command that are looked for in other repositories
 
 def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     """Record the start or end of a tool that can write; return whether the state changed."""
-    call, starts = event.get("tool") or {}, event["event"] == "tool-start"
+    call = event.get("tool") or {}
+    starts = event["event"] == "tool-start"
     act = begin_call if starts else _end_and_hold  # of a file tool
-    paths, changed = list(call.get("input_paths", ())), False
+    paths = list(call.get("input_paths", ()))
+    changed = False
     if call.get("kind") not in ("write", *_WINDOWS):
         return False
     if event.get("agent_id"):
@@ -63,7 +65,8 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         event["elsewhere"] = [path for path in paths if find_root_above(path)]
     places: CallPlaces | None = None
     if call["kind"] == "shell":
-        if named := list_other_roots(repo.worktree, event):
+        named = list_other_roots(repo.worktree, event)
+        if named:
             event["elsewhere"] = named
         if os.path.isdir(os.path.join(repo.common, "worktrees")):
             places = _find_places(repo, state, event)
@@ -71,7 +74,8 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     is_looked_at = places is None or repo.worktree in places.looked_at
     tool_paths = session.resolve_paths(repo, paths)
     with Journal(repo) as journal:
-        at, journal.telling = read_clock(repo), state["session_id"]
+        at = read_clock(repo)
+        journal.telling = state["session_id"]
         journal.naming = frozenset(tool_paths)
         if call["kind"] == "write" and tool_paths:
             act(journal, state, call, tool_paths, at)
@@ -198,7 +202,8 @@ def _take_call_in_others(
     the state's `visits` changed."""
     from gitcp.record.journal import elsewhere
 
-    session_id, call_id = state["session_id"], str(event["tool"].get("id", ""))
+    session_id = state["session_id"]
+    call_id = str(event["tool"].get("id", ""))
     opening = credit.find_opening(read_journal(repo), session_id, call_id)
 
     def act(journal: Journal, at: int) -> None:
@@ -306,7 +311,10 @@ def _close_call(
         from gitcp.record.session import process
 
         # ns since the client began to report the call's end
-        age = time.time_ns() - event["came"] if "came" in event else process.measure_age()
+        if "came" in event:
+            age = time.time_ns() - event["came"]
+        else:
+            age = process.measure_age()
         closing["since"] = at - age - int(call["duration_ms"]) * 1_000_000 - _SLACK
     words = _list_words(journal.repo, event, call.get("output") or "")
     output = [w for w in words if "/" in w or "." in w]
@@ -317,7 +325,8 @@ def _close_call(
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
     if "since" in closing:
-        before, session_id = journal.lines, state["session_id"]
+        before = journal.lines
+        session_id = state["session_id"]
         journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
         if journal.lines is not before:
             from gitcp.record.journal import edits
@@ -398,7 +407,8 @@ def _look_for_changes(
 def _reopen_call(journal: Journal, state: State, event: dict[str, Any], is_here: bool) -> None:
     """Open a call whose start was not reported: it began after its session's last event.  Open one
     here that began elsewhere, if its end shows that it worked here, too."""
-    session_id, tool = state["session_id"], event["tool"]
+    session_id = state["session_id"]
+    tool = event["tool"]
     baseline = session.read_baseline(journal.repo, session_id)
     opening = credit.find_opening(journal.lines, session_id, tool.get("id", ""))
     if opening and opening.get("kind") == credit.ELSEWHERE and is_here:
@@ -419,7 +429,10 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
         return False
     session_id = state["session_id"]
     opening = credit.find_opening(journal.lines, session_id, call.get("id", ""))
-    since = int(opening["at"]) if opening else time.time_ns()
+    if opening:
+        since = int(opening["at"])
+    else:
+        since = time.time_ns()
     agent = state.get("agent_process")
 
     from gitcp.record.session import process
@@ -438,7 +451,8 @@ def begin_call(
     journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
     """Record the start of a call; a change at its paths until now is another's."""
-    reader, seen = PathReader(journal.repo), read_last_seen(journal.repo, journal.lines)
+    reader = PathReader(journal.repo)
+    seen = read_last_seen(journal.repo, journal.lines)
     unchanged: dict[str, Any] = {}
     for path in paths:
         st = reader.stat(path)
@@ -458,10 +472,10 @@ def begin_call(
         looks.record_entries(journal, seen, present, at, ignored)
     line = credit.build_opening(state, call, "write", at)
     line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
-    if len(paths) == 1 and (
-        oid := _find_promised_blob(reader, journal.repo.objects, call, paths[0])
-    ):
-        line["writes"] = {paths[0]: oid}
+    if len(paths) == 1:
+        oid = _find_promised_blob(reader, journal.repo.objects, call, paths[0])
+        if oid:
+            line["writes"] = {paths[0]: oid}
     journal.append([line])
 
 
@@ -473,7 +487,9 @@ def _find_promised_blob(reader: PathReader, objects: Objects, call: JournalLine,
     before = reader.contents.get(path, b"")
 
     ends = credit.derive_contents(call, before, before)
-    return objects.hash_object("blob", ends[1]) if ends else ""
+    if ends:
+        return objects.hash_object("blob", ends[1])
+    return ""
 
 
 def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> dict[str, Any]:
@@ -483,11 +499,16 @@ def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> di
 
 def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str], at: int) -> None:
     """Record the end of a call; a change at its paths since its start is the session's."""
-    reader, seen = PathReader(journal.repo), read_last_seen(journal.repo, journal.lines)
+    reader = PathReader(journal.repo)
+    seen = read_last_seen(journal.repo, journal.lines)
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     opening = credit.find_opening(journal.lines, writer[0], writer[2], "ignored")
-    ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
-    lines, entries = [], _read_entries(reader, paths, ignored)
+    if opening:
+        ignored = set(opening["ignored"])
+    else:
+        ignored = reader.list_ignored(paths)
+    lines = []
+    entries = _read_entries(reader, paths, ignored)
     if reader.omitted:
         found_by = writer, credit.TOOL
 
@@ -552,7 +573,10 @@ class PathReader:
                 data = self.contents[path] = f.read()
         except OSError:
             return None
-        store = self._repo.objects.write if write else self._repo.objects.hash_object
+        if write:
+            store = self._repo.objects.write
+        else:
+            store = self._repo.objects.hash_object
         return str(mode), store("blob", data)
 
     def list_ignored(self, paths: list[str]) -> set[str]:

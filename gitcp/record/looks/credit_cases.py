@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def get_latest_time(stamp: int) -> int:
     """The latest time, in ns, that a file's time stamp can mean on a file system that stores whole
     seconds."""
-    return stamp if stamp % 1_000_000_000 else stamp + 999_999_999
+    if stamp % 1_000_000_000:
+        return stamp
+    return stamp + 999_999_999
 
 
 # Commands of git that take content out of the worktree without losing it.
@@ -48,7 +50,10 @@ def attribute_change(
     if change["restored"] and not (best and best["kind"] in (credit.TOOL, credit.TRANSCRIPT)):
         return {"who": ids.UNKNOWN, "how": credit.RESTORED, "shared": False, "by": best}
     if best is None:
-        who = ids.UNKNOWN if any(_may_explain(w, change) for w in windows) else ids.PERSON
+        if any(_may_explain(w, change) for w in windows):
+            who = ids.UNKNOWN
+        else:
+            who = ids.PERSON
         return {"who": who, "how": credit.BETWEEN, "shared": False, "by": None}
     rank = _rank_window(best, change["path"])
     rivals = [w for w in candidates if _rank_window(w, change["path"]) == rank]
@@ -57,7 +62,10 @@ def attribute_change(
         counts = [len(words.intersection(w["names"])) for w in rivals]
         rivals = [w for w, count in zip(rivals, counts, strict=True) if count == max(counts)]
         best = max(rivals, key=lambda w: w["begin"])
-    how = credit.WINDOW if best["kind"] in (credit.SHELL, credit.CUT) else best["kind"]
+    if best["kind"] in (credit.SHELL, credit.CUT):
+        how = credit.WINDOW
+    else:
+        how = best["kind"]
     shared = len({w["who"][0] for w in rivals}) > 1
     return {"who": best["who"], "how": how, "shared": shared, "by": best}
 
@@ -67,7 +75,8 @@ def explains(window: credit.Window, change: credit.Change) -> bool:
 
     What runs on after its call is often a server, at which the person works: it explains only new
     files that the command names.  A file that was there before may be what it reads."""
-    at, named = change["at"], _is_named(window, change["path"])
+    at = change["at"]
+    named = _is_named(window, change["path"])
     if window["kind"] == credit.WAITING:
         return False
     if "writes" in window:
@@ -105,7 +114,8 @@ def _holds(window: credit.Window, at: int | None, seen_before: bool) -> bool:
     """
     if at is None or get_latest_time(at) == at:
         return at is not None
-    begins, end = seen_before or get_latest_time(window["begin"]) <= at, window["end"]
+    begins = seen_before or get_latest_time(window["begin"]) <= at
+    end = window["end"]
     return begins and (end is None or window.get("closing", False) or get_latest_time(at) <= end)
 
 
@@ -119,7 +129,8 @@ def _may_explain(window: credit.Window, change: credit.Change) -> bool:
     if change["gone"]:
         return _overlaps(window, change)
     if "writes" in window:  # a later author may have changed what it wrote
-        begin, at = window["begin"], change["at"]
+        begin = window["begin"]
+        at = change["at"]
         return change["seen"] <= begin and at is not None and begin <= get_latest_time(at)
     if _is_after_call(window, change["at"]):
         is_possible = change["new"] or not window["late"] or _is_named(window, change["path"])
@@ -131,7 +142,8 @@ def _may_explain(window: credit.Window, change: credit.Change) -> bool:
 
 def _overlaps(window: credit.Window, change: credit.Change) -> bool:
     """Whether a path can have been deleted in a window."""
-    at, end = change["at"], window["end"]
+    at = change["at"]
+    end = window["end"]
     return (end is None or change["seen"] < end) and (at is None or window["begin"] <= at)
 
 
@@ -159,7 +171,9 @@ def _rank_window(window: credit.Window, path: str) -> int:
 
 def _is_named(window: credit.Window, path: str) -> bool:
     exact = window["kind"] in (credit.TOOL, credit.TRANSCRIPT)
-    return path in window["names"] if exact else is_path_named(window["names"], path)
+    if exact:
+        return path in window["names"]
+    return is_path_named(window["names"], path)
 
 
 def _is_file_named(words: Collection[str], path: str) -> bool:
@@ -191,12 +205,14 @@ def _fits(pattern: str, name: str) -> bool:
     parts = pattern.split("*")
     if len(parts) == 1:
         return len(pattern) == len(name) and _is_alike(pattern, name)
-    first, last = parts[0], parts[-1]
+    first = parts[0]
+    last = parts[-1]
     if len(name) < len(first) + len(last) or not _is_alike(first, name[: len(first)]):
         return False
     if last and not _is_alike(last, name[-len(last) :]):
         return False
-    start, end = len(first), len(name) - len(last)
+    start = len(first)
+    end = len(name) - len(last)
     for part in parts[1:-1]:
         while start < end and not _is_alike(part, name[start : start + len(part)]):
             start += 1

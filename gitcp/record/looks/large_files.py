@@ -45,7 +45,10 @@ def record_sizes(
         if not stamp:
             lines.append({**known[path][-1], "stamp": [], "at": at})
         elif path in present:
-            moved = [] if path in known else _find_moved(known, stamps, stamp)
+            if path in known:
+                moved = []
+            else:
+                moved = _find_moved(known, stamps, stamp)
             lines += [{**line, "large": path, "stamp": stamp, "at": at} for line in moved]
             if not moved:
                 who, how = find_writer(path)

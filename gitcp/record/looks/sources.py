@@ -41,8 +41,11 @@ class Sources:
 
     def __init__(self, repo: Repo, lines: Sequence[JournalLine], head: str) -> None:
         """head: where HEAD was before the look."""
-        self._repo, self._lines, self._head = repo, lines, head
-        self._until, self._history = process_time() + _SECONDS, _HISTORY
+        self._repo = repo
+        self._lines = lines
+        self._head = head
+        self._until = process_time() + _SECONDS
+        self._history = _HISTORY
         self._commits: dict[Writer, dict[str, Lookup]] = {}
         self._other_paths: dict[Writer, list[str]] = {}
         self._files: dict[Writer, dict[str, list[bytes]]] = {}
@@ -65,16 +68,17 @@ class Sources:
         exact = [source for source in candidates if source[2] == after[1]]
         if exact or process_time() > self._until:
             return exact[:1]
-        if not _ASKING.isdisjoint(window["names"]) and (
-            commit := self._find_in_history(path, after[1])
-        ):
-            return [[commit, path, after[1]]]
+        if not _ASKING.isdisjoint(window["names"]):
+            commit = self._find_in_history(path, after[1])
+            if commit:
+                return [[commit, path, after[1]]]
         added = self._read_lines(after[1]) - (self._read_lines(before[1]) if before else set())
         counted = [(len(added & self._read_lines(source[2])), source) for source in candidates]
         for file, lines in self._read_files(window).items():
             if file == os.path.join(self._repo.worktree, path):
                 continue
-            if shared := added & line_replay.select_significant({*lines}):
+            shared = added & line_replay.select_significant({*lines})
+            if shared:
                 blob = self._repo.objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
         counted.sort(key=lambda pair: -pair[0])
@@ -107,7 +111,8 @@ class Sources:
     def _list_blobs(self, window: Window, path: str) -> Iterator[Source]:
         """The blobs of named commits at the path or at another named path; not HEAD's own, which
         the command changed."""
-        commits, seen = self._find_commits(window), set[str]()
+        commits = self._find_commits(window)
+        seen = set[str]()
         if window["who"] not in self._other_paths:
             words = [word.removeprefix("./") for word in list(window["names"])[:_WORDS]]
             words = [self._resolve_elsewhere(word)[1] or word for word in words]
@@ -115,7 +120,9 @@ class Sources:
             self._other_paths[window["who"]] = list(dict.fromkeys(paths))
         for commit, lookup in commits.items():
             for place in dict.fromkeys((path, *self._other_paths[window["who"]])):
-                entry = lookup(place) if (commit, place) != (self._head, path) else None
+                entry = None
+                if (commit, place) != (self._head, path):
+                    entry = lookup(place)
                 if entry and entry[0] in _BLOBS and entry[1] not in seen:
                     seen.add(entry[1])
                     yield [commit, place, entry[1]]
@@ -139,14 +146,19 @@ class Sources:
         its files: they may have written the patch that it applies."""
         words = list(window["names"])[:_WORDS]
         files = {word for word in words if os.path.isfile(os.path.join(self._repo.worktree, word))}
-        for call in credit.list_calls(self._lines) if files else ():
-            before = call["session"] == window["who"][0] and str(call["open"]) != window["who"][2]
-            if before and not files.isdisjoint(call["names"]):
-                words += call["names"][:_WORDS]
+        if files:
+            for call in credit.list_calls(self._lines):
+                before = (
+                    call["session"] == window["who"][0] and str(call["open"]) != window["who"][2]
+                )
+                if before and not files.isdisjoint(call["names"]):
+                    words += call["names"][:_WORDS]
         return words
 
     def _add_commit(self, trees: dict[str, str], name: str, parents: bool = True) -> None:
-        commit = read_commit(self._repo.objects, name) if len(trees) < _COMMITS else None
+        commit = None
+        if len(trees) < _COMMITS:
+            commit = read_commit(self._repo.objects, name)
         if commit:
             trees[commit["oid"]] = commit["tree"]
             for parent in commit["parents"] if parents else ():
@@ -159,7 +171,8 @@ class Sources:
                 suffix = name.removeprefix("HEAD").removeprefix("@")
                 relative = suffix != name and suffix[:1] in ("", "~", "^")
                 yield self._head + suffix if relative else name
-            if worktree := self._resolve_elsewhere(word)[0]:
+            worktree = self._resolve_elsewhere(word)[0]
+            if worktree:
                 yield worktree
 
     def _resolve_elsewhere(self, word: str) -> tuple[str, str]:
@@ -181,10 +194,14 @@ class Sources:
 
     def _list_worktrees(self) -> Iterator[tuple[str, str]]:
         folder = os.path.join(self._repo.common, "worktrees")
-        for name in os.listdir(folder) if os.path.isdir(folder) else ():
-            pointer = files.peek(os.path.join(folder, name, "gitdir")).decode(errors="replace")
-            if pointer:
-                yield f"worktrees/{name}/HEAD", os.path.realpath(os.path.dirname(pointer.strip()))
+        if os.path.isdir(folder):
+            for name in os.listdir(folder):
+                pointer = files.peek(os.path.join(folder, name, "gitdir")).decode(errors="replace")
+                if pointer:
+                    yield (
+                        f"worktrees/{name}/HEAD",
+                        os.path.realpath(os.path.dirname(pointer.strip())),
+                    )
         if os.path.basename(self._repo.common) == ".git":
             yield "main-worktree/HEAD", os.path.realpath(os.path.dirname(self._repo.common))
 
@@ -203,7 +220,8 @@ class Sources:
                 foreign = inside and session_id not in credit.list_writers(self._lines, [path])
                 is_older = _is_older(file, window["begin"] if foreign else first)
                 data = files.peek(file, -_LARGEST) if is_older else b""
-                if lines := _list_added_lines(data) or (data.split(b"\n") if inside else []):
+                lines = _list_added_lines(data) or (data.split(b"\n") if inside else [])
+                if lines:
                     added[file] = lines
             self._files[window["who"]] = added
         return self._files[window["who"]]

@@ -42,7 +42,9 @@ def record_made(journal: Journal, changed: Changed, at: int) -> Changed:
         return changed
     made: Changed = {}
     for action in intent["actions"]:
-        path, was, now = action["path"], parse_entry(action["was"]), parse_entry(action["now"])
+        path = action["path"]
+        was = parse_entry(action["was"])
+        now = parse_entry(action["now"])
         pair = changed.get(path)
         if pair and pair in ((was, now), (now, was)):
             made[path] = pair

@@ -30,7 +30,8 @@ _TAIL = 1 << 18  # bytes of a transcript that are searched for the end of a call
 
 def list_windows(journal: Journal) -> list[Window]:
     """The windows that can explain the changes that a look finds now."""
-    repo, lines = journal.repo, journal.lines
+    repo = journal.repo
+    lines = journal.lines
     calls = credit.list_calls(lines)
     calling = {call["session"] for call in calls if call["end"] is None}
     concerned = session.read_concerned(repo, calling)
@@ -183,7 +184,8 @@ def _list_turn_windows(
     if baseline is None:
         return []
     writer: Writer = (marker["session_id"], str(baseline.get("turn", "")), "")
-    since, agent = int(baseline.get("at") or baseline["time_ns"]), marker.get("agent_process")
+    since = int(baseline.get("at") or baseline["time_ns"])
+    agent = marker.get("agent_process")
     ended = None
     if session.is_gone(agent):
         from gitcp.agents.transcripts import transcript_facts
@@ -226,7 +228,8 @@ def _list_tool_windows(
     repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: session.Baseline
 ) -> list[Window]:
     """The running turn's file tools that have not ended: each may have written its paths."""
-    session_id, since = marker["session_id"], int(baseline.get("at") or baseline["time_ns"])
+    session_id = marker["session_id"]
+    since = int(baseline.get("at") or baseline["time_ns"])
     windows: list[Window] = []
     for call in calls:
         is_of_turn = call["session"] == session_id and call["at"] >= since
@@ -242,7 +245,12 @@ def _list_tool_windows(
 def _list_tool_paths(lines: list[JournalLine], session_id: str, since: int) -> set[str]:
     """The paths that the session's tool events have named since the turn began."""
     calls = (line for line in lines if line.get("session") == session_id and "looked" in line)
-    return {path for call in calls if int(call["at"]) >= since for path in call["looked"]}
+    found: set[str] = set()
+    for call in calls:
+        if int(call["at"]) >= since:
+            for path in call["looked"]:
+                found.add(path)
+    return found
 
 
 def _list_uncommitted_paths(
@@ -251,13 +259,16 @@ def _list_uncommitted_paths(
     """The paths that the transcript says were written since the turn began, or since the commit
     that took them."""
     paths = _list_written_paths(repo, marker, baseline, int(baseline.get("offset", 0)))
-    for line in lines if paths else ():
-        end = line.get("transcripts", {}).get(marker["session_id"])
-        if end and end["turn"] == baseline.get("turn"):
-            committed = paths.intersection(line.get("settled", ()))
-            paths -= committed - (
-                _list_written_paths(repo, marker, baseline, end["size"]) if committed else committed
-            )
+    if paths:
+        for line in lines:
+            end = line.get("transcripts", {}).get(marker["session_id"])
+            if end and end["turn"] == baseline.get("turn"):
+                committed = paths.intersection(line.get("settled", ()))
+                paths -= committed - (
+                    _list_written_paths(repo, marker, baseline, end["size"])
+                    if committed
+                    else committed
+                )
     return paths
 
 
@@ -275,7 +286,9 @@ def list_transcript_paths(agent_type: str, baseline: session.Baseline, offset: i
     written."""
     try:
         data = transcripts.read_live(baseline.get("transcript") or "", offset)
-        scan = find_client(agent_type).scan(data) if data else None
+        scan = None
+        if data:
+            scan = find_client(agent_type).scan(data)
     except (OSError, ValueError):
         return []
     return scan["written"] if scan else []

@@ -239,7 +239,9 @@ class Target:
         parent: str = "",
         changes: Callable[[], Changes] | None = None,
     ) -> None:
-        self._objects, self.oid, self.parent = objects, oid, parent
+        self._objects = objects
+        self.oid = oid
+        self.parent = parent
         self._changes: Callable[[], Changes] = changes or self._read
 
     def _read(self) -> Changes:

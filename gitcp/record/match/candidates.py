@@ -48,7 +48,10 @@ def read_edits(repo: Repo, checkpoint_id: str, commit: Commit | None = None) -> 
     files were moved, or, if none was, all files that commit changed."""
     if find_checkpoint(repo, checkpoint_id) is None:
         return []
-    changed = read_changes(repo.objects, commit)[1] if commit else {}
+    if commit:
+        changed = read_changes(repo.objects, commit)[1]
+    else:
+        changed = {}
     checkpoint = read_checkpoint(repo, checkpoint_id)
     edits = extract_edits(repo.objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
@@ -149,7 +152,8 @@ class Search:
         refused: Collection[str] | None,
         beside: Collection[str] = (),
     ) -> None:
-        self._repo, self._refused = repo, refused
+        self._repo = repo
+        self._refused = refused
         self._until = time.monotonic() + seconds
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
         self._beside = beside
@@ -197,14 +201,21 @@ class Search:
         """Return for each commit, by id, what its edits have in common with target, if that is
         enough.  Ends at the time until."""
         change = target.build_change()
-        works = [*self._list_works(target, change, until)] if change.changes else []
+        if change.changes:
+            works = [*self._list_works(target, change, until)]
+        else:
+            works = []
         unit_count = len({unit for work in works for unit in work.hold(change)["common"]})
-        other = read_commit(self._repo.objects, target.oid) if target.oid else None
+        other = None
+        if target.oid:
+            other = read_commit(self._repo.objects, target.oid)
         shared: dict[str, dict[str, holding.Evidence]] = {}
         for work in works:
-            is_named, has_own = work.oid not in self._beside, bool(target.list_ids())
+            is_named = work.oid not in self._beside
+            has_own = bool(target.list_ids())
             relation = relate(work.commit, other, is_named, has_own)
-            if evidence := work.find_enough(change, relation, unit_count):
+            evidence = work.find_enough(change, relation, unit_count)
+            if evidence:
                 shared.setdefault(work.oid, {})[work.checkpoint_id] = evidence
         return shared.values()
 
@@ -261,8 +272,11 @@ class Work:
         checkpoint_id: str = "",
         without: Sequence[holding.Change] = (),
     ) -> None:
-        self._objects, self.commit, self.edits = objects, commit, edits
-        self.checkpoint_id, self._without = checkpoint_id, without
+        self._objects = objects
+        self.commit = commit
+        self.edits = edits
+        self.checkpoint_id = checkpoint_id
+        self._without = without
         self.oid = commit["oid"] if commit else ""
         self._held: tuple[holding.Change, holding.Held] | None = None  # of the change asked last
 
@@ -339,7 +353,10 @@ def _pair_links(
     lost = {i for i in carried if len(unreached_by_id[i]) == len(carried[i])}
     wanted = sorted(i for i in carried if (unreached_by_id[i] or i in lost) and i not in refused)
     works = _read_works(repo, {i: unreached_by_id[i] for i in wanted})
-    oids = _list_commits(repo, among, limit) if works else []
+    if works:
+        oids = _list_commits(repo, among, limit)
+    else:
+        oids = []
     repo.objects.read_ahead(oids)
     commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
     authors = {w.commit["author"] for copies in works.values() for w in copies if w.commit}
@@ -350,18 +367,25 @@ def _pair_links(
     # A commit that cannot be read is in none of them.
     unlinked = {one["oid"]: changed[one["oid"]] for one in free if one["oid"] in changed}
     pairs: list[tuple[str, dict[str, str]]] = []
-    for checkpoint_id, copies in works.items() if changed else ():
-        oids = []
-        for work in copies:
-            copies_in_reach = by_author.get(work.commit["author"], ()) if work.commit else ()
-            oids += _choose_commits(
-                repo, work, {oid: changed[oid] for oid in copies_in_reach if oid in changed}, True
-            )
-        if not oids and checkpoint_id in lost:
-            oids = _choose_commits(repo, copies[0], unlinked)
-        for oid in dict.fromkeys(oids):
-            if oid not in carried[checkpoint_id]:
-                pairs.append((oid, {checkpoint_id: tell_how(copies[0].edits, changed[oid])}))
+    if changed:
+        for checkpoint_id, copies in works.items():
+            oids = []
+            for work in copies:
+                if work.commit:
+                    copies_in_reach = by_author.get(work.commit["author"], ())
+                else:
+                    copies_in_reach = ()
+                oids += _choose_commits(
+                    repo,
+                    work,
+                    {oid: changed[oid] for oid in copies_in_reach if oid in changed},
+                    True,
+                )
+            if not oids and checkpoint_id in lost:
+                oids = _choose_commits(repo, copies[0], unlinked)
+            for oid in dict.fromkeys(oids):
+                if oid not in carried[checkpoint_id]:
+                    pairs.append((oid, {checkpoint_id: tell_how(copies[0].edits, changed[oid])}))
     return pairs
 
 
@@ -382,7 +406,11 @@ def _read_works(repo: Repo, lost: Mapping[str, Sequence[str]]) -> dict[str, list
     works: dict[str, list[Work]] = {}
     for checkpoint_id, carriers in lost.items():
         oids = dict.fromkeys([*originals.get(checkpoint_id, ()), *carriers])
-        commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
+        commits = []
+        for oid in oids:
+            commit = read_commit(repo.objects, oid)
+            if commit:
+                commits.append(commit)
         for original in commits or (None,):
             work = read_work(repo, checkpoint_id, original)
             if work.edits:
@@ -401,7 +429,8 @@ def _choose_commits(
     does not count in a later one that is based on it.  If not, edits without their old content
     match only by their exact blobs."""
     edits = work.edits
-    paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
+    paths = {edit["path"] for edit in edits}
+    oids = {edit["oid"] for edit in edits}
     knows_before = all("before" in edit for edit in edits)
     found: dict[str, holding.Evidence] = {}
     for oid, changes in [*changed.items()][::-1]:  # older ones first
@@ -485,7 +514,10 @@ class Rewrite:
         targets: Sequence[str],
         added: Sequence[str] = (),
     ) -> None:
-        self.command, self.sources, self.targets, self.added = command, sources, targets, added
+        self.command = command
+        self.sources = sources
+        self.targets = targets
+        self.added = added
 
     def list_replayed(self) -> dict[str, Sequence[str]]:
         """The commits that a rebase made, oldest first, each with its sources; {} if the command
@@ -506,7 +538,10 @@ def read_rewrite(repo: Repo, command: str, lines: Iterable[str]) -> Rewrite:
     if command != "rebase":
         return Rewrite(command, sources, () if match.is_replaying(repo) else [*sources])
     branch, before = _find_replayed(repo, sources)
-    added = [oid for oid in branch if oid not in before] if before is not None else []
+    if before is not None:
+        added = [oid for oid in branch if oid not in before]
+    else:
+        added = []
     sources = _add_amended(repo, sources, added, before or ())
     targets = [oid for oid in branch if oid in sources or oid in added]
     return Rewrite(command, sources, targets, [oid for oid in added if oid not in sources])
@@ -520,7 +555,9 @@ def _find_replayed(repo: Repo, new: Iterable[str]) -> tuple[list[str], Collectio
     if not onto:
         return list(new), None
     args = ("--reverse", f"--max-count={_MOST}", f"^{onto}")
-    before = set(list_commits(repo, *args, tip)) if tip else None
+    before = None
+    if tip:
+        before = set(list_commits(repo, *args, tip))
     return list_commits(repo, *args, "HEAD"), before
 
 
@@ -547,7 +584,8 @@ def _add_amended(
     previous = {new: old for old, new, _ in moves if old != new}
     sources = dict(git_sources)
     for new in added:
-        olds, step = list(git_sources.get(new, ())), new
+        olds = list(git_sources.get(new, ()))
+        step = new
         while _is_amend(repo.objects, old := previous.pop(step, ""), step):
             olds = [*sources.pop(old, [old] if old in before else []), *olds]
             step = old
@@ -557,7 +595,8 @@ def _add_amended(
 
 
 def _is_amend(objects: Objects, old: str, new: str) -> bool:
-    before, after = read_commit(objects, old) if old else None, read_commit(objects, new)
+    before = read_commit(objects, old) if old else None
+    after = read_commit(objects, new)
     return bool(before and after and before["parents"] == after["parents"])
 
 
@@ -573,7 +612,9 @@ def list_jj(repo: Repo, commits: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _find_linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:
-    linked, visited, waiting = [], {new}, list(sources.get(new, ()))
+    linked = []
+    visited = {new}
+    waiting = list(sources.get(new, ()))
     while waiting:
         old = waiting.pop(0)
         if old in visited:

@@ -100,7 +100,9 @@ class Change:
         is_gone: Gone = lambda _: False,
         find_old: Find | None = None,
     ) -> None:
-        self.changes, self.blob, self.is_gone = changes, blob, is_gone
+        self.changes = changes
+        self.blob = blob
+        self.is_gone = is_gone
         self._find_old: Find = find_old or (lambda _: None)
         self._reads_old = find_old is not None
         self._steps: dict[str, Step] | None = None
@@ -166,7 +168,10 @@ def explain_enough(
         return "a copy of the commit, by its author and date"
     if relation == RETAKEN and (held["is_all_work"] or held["is_all_change"]):
         return "all of the work, or nothing else"
-    weights = _list_weights(held) if relation == OTHER else [*held["common"].values()]
+    if relation == OTHER:
+        weights = _list_weights(held)
+    else:
+        weights = [*held["common"].values()]
     is_distinctive = sum(weights) >= DISTINCTIVE
     is_telling = relation != OTHER or is_distinctive or len(weights) >= WHOLE
     if is_telling and is_equal():
@@ -179,7 +184,9 @@ def explain_enough(
         is_share = size * RAISED >= smaller and max(size, together) * SHARE >= larger
     else:
         is_share = size * SHARE >= smaller
-    return "distinctive lines, and a share of the change" if is_share else ""
+    if is_share:
+        return "distinctive lines, and a share of the change"
+    return ""
 
 
 def _list_weights(held: Held) -> list[int]:
@@ -228,7 +235,9 @@ def _get_change(entry: Recorded, change: Change) -> Staged:
     """The change of a record; from what the commit's parent has if the record does not say."""
     old_mode, old, _, _ = change.changes.get(entry["path"], (GONE, None, GONE, None))
     before = entry.get("before", (old_mode, old) if old else None)
-    new = (entry.get("mode") or REGULAR[0], entry["oid"]) if entry["oid"] else None
+    new = None
+    if entry["oid"]:
+        new = (entry.get("mode") or REGULAR[0], entry["oid"])
     return build_change(before, new)
 
 
@@ -273,7 +282,8 @@ def _compare(
         if source or other_source:
             is_same = source == other_source
             moved: Units = {b"\0moved " + source.encode(errors="surrogateescape"): 0}
-            sides["common"] |= moved if is_same else {}
+            if is_same:
+                sides["common"] |= moved
             sides["work"] += bool(source)
             sides["work_alone"] += bool(source) and not is_same
             sides["change_alone"] += bool(other_source) and not is_same
@@ -321,7 +331,9 @@ def _build_written(
 ) -> Written | None:
     """The lines that some work added to a file and that the commit's parent has not there; None if
     there is none.  path: of the file in the commit."""
-    texts = read_texts(work, change.blob) if work[3] else None
+    texts = None
+    if work[3]:
+        texts = read_texts(work, change.blob)
     if texts is None or has_no_lines(texts[1]):
         return None
     before, after = map(remove_space, texts)
@@ -354,7 +366,10 @@ def _build_steps(changes: Changes, blob: Blob) -> dict[str, Step]:
     name, and nothing is deleted there."""
     deleted = {path: old for path, (_, old, _, new) in changes.items() if old and not new}
     created = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
-    sources = find_moves(deleted, created, blob) if deleted and created else {}
+    if deleted and created:
+        sources = find_moves(deleted, created, blob)
+    else:
+        sources = {}
     moved = {*sources, *sources.values()}
     steps: dict[str, Step] = {path: (c, "") for path, c in changes.items() if path not in moved}
     for path, source in sources.items():
@@ -365,7 +380,8 @@ def _build_steps(changes: Changes, blob: Blob) -> dict[str, Step]:
 def _pair_paths(mine: Mapping[str, Step], change: Change) -> tuple[dict[str, str], Iterable[str]]:
     """(path of the work -> the same file's path in the commit; the commit's new files that resemble
     one of the work)."""
-    theirs, blob = change.steps, change.blob
+    theirs = change.steps
+    blob = change.blob
     by_source = {source: path for path, (_, source) in theirs.items() if source}
     pairs = {path: path for path in mine if path in theirs}
     pairs |= {path: by_source[path] for path in mine if path not in pairs and path in by_source}
@@ -377,7 +393,10 @@ def _pair_paths(mine: Mapping[str, Step], change: Change) -> tuple[dict[str, str
         pairs |= {old: new for new, old in find_moves(removed, changed, blob).items()}
     new_contents = {path: c[3] for path, c in left.items() if c[3] and path not in pairs}
     added_contents = {path: c[3] for path, c in free.items() if c[3] and not c[1]}
-    renamed = find_moves(new_contents, added_contents, blob) if new_contents else {}
+    if new_contents:
+        renamed = find_moves(new_contents, added_contents, blob)
+    else:
+        renamed = {}
     for new, old in renamed.items():
         if _is_same_file(new_contents[old], added_contents[new], change.is_gone(old), blob):
             pairs[old] = new
@@ -405,7 +424,8 @@ def _is_same_file(old: str, new: str, is_gone: bool, blob: Blob) -> bool:
 
 def _is_renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
     """Whether a new file, by its lines, is a moved one."""
-    mine, recorded = select_significant(mine), select_significant(recorded)
+    mine = select_significant(mine)
+    recorded = select_significant(recorded)
     common = len(mine & recorded)
     return common >= DISTINCTIVE and common * RENAMED >= max(len(mine), len(recorded))
 
@@ -419,7 +439,9 @@ def _is_renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
 def count_units(change: Staged, blob: Blob) -> int:
     """The number of units of a change."""
     texts = read_texts(change, blob) if change[3] else None
-    return sum(map(len, find_lines(*texts))) or 1 if texts else 1
+    if texts:
+        return sum(map(len, find_lines(*texts))) or 1
+    return 1
 
 
 def is_text(change: Staged) -> bool:
@@ -449,7 +471,8 @@ def compare(work: Staged, change: Staged, own: frozenset[bytes] | None, blob: Bl
     modes = [_find_mode(one) for one in (work, change)]
     if modes[0] or modes[1]:
         is_same = modes[0] == modes[1]
-        sides["common"] |= {modes[0]: 0} if is_same else {}
+        if is_same:
+            sides["common"] |= {modes[0]: 0}
         sides["work"] += bool(modes[0])
         sides["work_alone"] += bool(modes[0]) and not is_same
         sides["change_alone"] += bool(modes[1]) and not is_same
@@ -487,7 +510,9 @@ def _compare_contents(
 ) -> Sides:
     changes_content = work[1] != work[3], change[1] != change[3]
     if not all(changes_content):
-        size = count_units(work, blob) if changes_content[0] else 0
+        size = 0
+        if changes_content[0]:
+            size = count_units(work, blob)
         return build_sides({}, size, changes_content[0], changes_content[1])
     texts = read_texts(work, blob), read_texts(change, blob)
     if texts[0] and texts[1]:
@@ -548,7 +573,9 @@ def compare_changes(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
         return _mark_content(mode.encode()), "the recorded mode"
     if new is None or mode[:3] != entry.get("mode", mode)[:3]:  # file, symlink, submodule
         return _NONE, "another type than recorded"
-    same = (_mark_content(new.encode()), "the recorded content") if new == entry["oid"] else None
+    same = None
+    if new == entry["oid"]:
+        same = (_mark_content(new.encode()), "the recorded content")
     if mode not in REGULAR:
         return same or (_NONE, "another content than recorded")
     parent = old_mode, old
@@ -574,7 +601,9 @@ def _mark_content(content: bytes) -> frozenset[bytes]:
 
 def _read_file(blob: Blob, version: tuple[str, str | None] | None) -> bytes | None:
     """The content of a regular file; b"" for no file, None if it is missing."""
-    return blob(version[1]) if version and version[1] and version[0] in REGULAR else b""
+    if version and version[1] and version[0] in REGULAR:
+        return blob(version[1])
+    return b""
 
 
 def _compare_deletion(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
@@ -588,7 +617,9 @@ def _compare_deletion(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
         if not _has_recorded_lines(entry, staged, blob):
             return _NONE, "the session deleted another content"
         return _mark_content(b"deleted"), "the session deleted it"
-    texts = read_texts(staged, blob) if old and new and old != new else None
+    texts = None
+    if old and new and old != new:
+        texts = read_texts(staged, blob)
     if texts and not find_added_lines(*texts) and _has_recorded_lines(entry, staged, blob):
         return _mark_content(b"deleted"), "part of what the session deleted"
     return _NONE, "the session deleted it, the commit does not"
@@ -603,15 +634,18 @@ def _has_recorded_lines(entry: Recorded, staged: Staged, blob: Blob) -> bool:
     deletion = build_change(before, None)
     if not (is_text(deletion) and is_text(staged)):
         return False
-    work, change = read_texts(deletion, blob), read_texts(staged, blob)
+    work = read_texts(deletion, blob)
+    change = read_texts(staged, blob)
     lines = Lines(work, change) if work and change else None
     return lines is None or not lines.work_removed.isdisjoint(lines.removed)
 
 
 def _explain_common(lines: Lines) -> Shared:
     """What the change of a text has in common with an edit of it, if that is evidence."""
-    added, recorded = lines.added, lines.work_added
-    removed, recorded_removed = lines.removed, lines.work_removed
+    added = lines.added
+    recorded = lines.work_added
+    removed = lines.removed
+    recorded_removed = lines.work_removed
     common = frozenset(added & recorded)
     if is_contained(added, recorded):
         return common, "every line the commit adds was recorded"
@@ -624,8 +658,10 @@ def _explain_common(lines: Lines) -> Shared:
         return common, "every line the commit removes was removed in the record"
     if common and not recorded and is_contained(recorded_removed, removed):
         return common, "every line the record removes is removed in the commit"
-    if lines.are_same and (place := lines.find_place()):
-        return _mark_content(place), "lines that the file had before, at the recorded place"
+    if lines.are_same:
+        place = lines.find_place()
+        if place:
+            return _mark_content(place), "lines that the file had before, at the recorded place"
     return _NONE, "other lines than recorded"
 
 
@@ -665,7 +701,8 @@ def pair_moves(
     new = {path: c for path, c in staged.items() if c[0] == GONE and c[2] in REGULAR and c[3]}
     whole = Change(staged, blob)
     for entry in entries:
-        path, oid = entry["path"], entry["oid"]
+        path = entry["path"]
+        oid = entry["oid"]
         change = staged.get(path)
         unchanged = change and change[1] == oid  # the parent's content: no evidence
         if oid is None or unchanged or entry.get("mode", REGULAR[0]) not in REGULAR:
@@ -692,12 +729,13 @@ def pair_renamed(
     each other."""
     change = Change({path: c for path, c in staged.items() if c[1] and c[3]}, blob, gone)
     away = [entry for entry in entries if entry["path"] not in staged and entry.get("before")]
-    for entry in away if len(change.changes) <= _MOST_NEW else ():
-        held = hold([entry], change)
-        weight = sum(held["common"].values())
-        if weight >= DISTINCTIVE or (weight and held["is_all_work"]):
-            [target] = {path for path, _ in held["common"]}
-            yield entry["path"], target, frozenset(unit for _, unit in held["common"])
+    if len(change.changes) <= _MOST_NEW:
+        for entry in away:
+            held = hold([entry], change)
+            weight = sum(held["common"].values())
+            if weight >= DISTINCTIVE or (weight and held["is_all_work"]):
+                [target] = {path for path, _ in held["common"]}
+                yield entry["path"], target, frozenset(unit for _, unit in held["common"])
 
 
 def _is_gone(entry: Recorded, change: Staged | None, blob: Blob, gone: Gone) -> bool:
@@ -710,10 +748,13 @@ def _is_gone(entry: Recorded, change: Staged | None, blob: Blob, gone: Gone) -> 
 def _compare_moved(entry: Recorded, change: Staged, blob: Blob) -> frozenset[bytes]:
     """What the change of a moved file, from its content at the recorded path, has in common with
     the record if the new file has most of the recorded lines."""
-    old, new = entry["oid"] or "", change[3] or ""
+    old = entry["oid"] or ""
+    new = change[3] or ""
     if change[1] == new or not _is_same_file(old, new, True, blob):
         return frozenset()
-    return _mark_content(new.encode()) if old == new else compare_changes(entry, change, blob)[0]
+    if old == new:
+        return _mark_content(new.encode())
+    return compare_changes(entry, change, blob)[0]
 
 
 # What of an edit is left, in a commit or in the worktree.
@@ -728,7 +769,8 @@ def is_moved(oid: str, committed: Changes, blob: Blob) -> bool:
 
 
 def _has_all_lines(oid: str, new: str, blob: Blob) -> bool:
-    recorded, content = blob(oid), blob(new)
+    recorded = blob(oid)
+    content = blob(new)
     if recorded is None or content is None or not holds_change(content, b"", recorded):
         return False
     return _is_renamed(find_added_lines(None, content), find_added_lines(None, recorded))
@@ -739,7 +781,9 @@ def has_all_changes(recorded: Entry, base: Version, change: Staged, blob: Blob) 
     further before it."""
     _, _, mode, new = change
     is_known = base is None or base[0]
-    work = read_texts(build_change(base, recorded), blob) if is_known else None
+    work = None
+    if is_known:
+        work = read_texts(build_change(base, recorded), blob)
     content = blob(new) if new and mode in REGULAR else None
     return work is not None and content is not None and holds_change(content, *work)
 
@@ -748,7 +792,9 @@ def has_rest_elsewhere(entry: Recorded, committed: Changes, head: Version, blob:
     """Whether a commit has all of an edit, some of its lines in other files.  head: what it has at
     the path."""
     change = Change(committed, blob, find_old=lambda _: head)
-    held = hold([entry], change) if change.may_bring() else None
+    held = None
+    if change.may_bring():
+        held = hold([entry], change)
     if held is None or not (held["is_all_work"] and is_any(held)):
         return False
     return any(path != entry["path"] for path, _ in held["common"])
@@ -804,9 +850,11 @@ def is_change_left(
 
 
 def _compare_line_sets(base: set[bytes], tip: set[bytes], worktree: set[bytes]) -> bool | None:
-    if new := tip - base:
+    new = tip - base
+    if new:
         return not new.isdisjoint(worktree)
-    if gone := base - tip:
+    gone = base - tip
+    if gone:
         return gone.isdisjoint(worktree)
     return None
 

@@ -40,7 +40,8 @@ def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     staged: the change from the commit's parent.  blob: called only if the oids do not decide.
     """
     old_mode, old, mode, new = staged
-    before, oid = entry.get("before"), entry["oid"]
+    before = entry.get("before")
+    oid = entry["oid"]
     is_live = entry["live"] and oid and not (before and before[1] == oid)  # else of the mode alone
     if is_live and GONE not in (mode, old_mode) and old != new:
         if entry.get("stashed"):
@@ -211,7 +212,9 @@ def build_linked(found: Matched, how: str) -> Linked:
     """The part of a session in a commit, by what was found.  how: as Linked has it."""
     reasons = found["reasons"] if found["paths"] else {}
     linked: Linked = {"how": how, "paths": found["paths"], "reasons": reasons}
-    return {**linked, "former": found["former"]} if found["former"] else linked
+    if found["former"]:
+        return {**linked, "former": found["former"]}
+    return linked
 
 
 def describe_links(sessions: Mapping[str, Linked]) -> str:
@@ -225,7 +228,8 @@ def describe_links(sessions: Mapping[str, Linked]) -> str:
     words = f"{first['agent']} {shorten_id(session_id)}"
     if len(stored) > 1:
         words += f" and {_count(len(stored) - 1, 'other')}"
-    if turns := sum(part["turns"] for _, part in stored):
+    turns = sum(part["turns"] for _, part in stored)
+    if turns:
         words += f", {_count(turns, 'prompt')}"
     if first["lines"][1]:
         own = sum(part["lines"][0] for _, part in stored)
@@ -234,7 +238,9 @@ def describe_links(sessions: Mapping[str, Linked]) -> str:
 
 
 def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    if number == 1:
+        return f"{number} {thing}"
+    return f"{number} {thing}s"
 
 
 def explain_settled(
@@ -252,12 +258,16 @@ def explain_settled(
     compared from its `before`, if known: the commit's parent may have newer lines, as after a pull.
     """
     change = committed.get(entry["path"])
-    recorded = (entry.get("mode", ""), entry["oid"]) if entry["oid"] else None
+    recorded = None
+    if entry["oid"]:
+        recorded = (entry.get("mode", ""), entry["oid"])
     if recorded is None:
         return "" if head else "HEAD has what was recorded"
     if head and head[1] == recorded[1]:
         is_mode_left = head != recorded and worktree == recorded and recorded[0]
-        return "" if is_mode_left else "HEAD has what was recorded"
+        if is_mode_left:
+            return ""
+        return "HEAD has what was recorded"
     if worktree is None and (not change or change[2] == GONE):
         from gitcp.record.match import holding
 
@@ -270,4 +280,6 @@ def explain_settled(
     if change and holding.has_all_changes(recorded, entry["before"], change, blob):
         return "all its lines are in the commit"
     is_elsewhere = holding.has_rest_elsewhere(entry, committed, head, blob)
-    return "its lines are in other files of the commit" if is_elsewhere else ""
+    if is_elsewhere:
+        return "its lines are in other files of the commit"
+    return ""

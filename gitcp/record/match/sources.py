@@ -57,11 +57,18 @@ class MatchCase:
         is_seen: bool = False,
         seconds: float = SECONDS,
     ) -> None:
-        self.repo, self.head, self.since = repo, head, since
-        self.rewrite, self.onto, self.dry_run = rewrite, onto, dry_run
-        self.among, self.lately = among, lately
+        self.repo = repo
+        self.head = head
+        self.since = since
+        self.rewrite = rewrite
+        self.onto = onto
+        self.dry_run = dry_run
+        self.among = among
+        self.lately = lately
         self.target = target or Target(repo.objects)
-        self.amended, self.copied, self.is_seen = amended, copied, is_seen
+        self.amended = amended
+        self.copied = copied
+        self.is_seen = is_seen
         self._seconds = seconds
         self.done = head  # the last commit that was searched in time, '' for none
         self._newer: list[str] | None = None
@@ -115,21 +122,29 @@ class MatchCase:
 
 # A commit is being made: of new work, by a merge, by a rebase or pick; or the lines of the index
 # are asked for before the commit.
-MAKING, MERGING, REPLAYING, STAGED = "making", "merging", "replaying", "staged"
+MAKING = "making"
+MERGING = "merging"
+REPLAYING = "replaying"
+STAGED = "staged"
 # Commits exist: post-rewrite runs; HEAD moved, by an amend whose hook was killed or otherwise; a
 # person names a merged branch.
-REWRITE, AMENDED, SETTLE, ONTO = "rewrite", "amended", "settle", "onto"
+REWRITE = "rewrite"
+AMENDED = "amended"
+SETTLE = "settle"
+ONTO = "onto"
 IN_JJ = "in jj"
 # A person asks for lost links, with and without amends whose hook was killed.
-RELINK, LOST = "relink", "lost"
+RELINK = "relink"
+LOST = "lost"
 _RANGE = 2000  # commits of a range that a person names
 
 
 def ask_sources(case: MatchCase, when: str) -> Iterator[Answer]:
     """The answers of all sources for one of the moments above."""
     for name, moments, find in SOURCES:
-        for target, ids, excluded, old_commits in find(case) if when in moments else ():
-            yield target, {i: name or how for i, how in ids.items()}, excluded, old_commits
+        if when in moments:
+            for target, ids, excluded, old_commits in find(case):
+                yield target, {i: name or how for i, how in ids.items()}, excluded, old_commits
 
 
 def _follow_commits(
@@ -155,10 +170,14 @@ def _build_answer(
 
     from gitcp.checkpoints import listing
 
-    refused = listing.list_refused(case.repo.objects, old_commits) if old_commits else {}
+    if old_commits:
+        refused = listing.list_refused(case.repo.objects, old_commits)
+    else:
+        refused = {}
     moved = [i for i in dict.fromkeys(ids) if i not in refused]
     excluded = {i: refused.get(i) for i in [*source_ids, *refused] if i not in moved}
-    present, how = target.list_ids(), case.rewrite.command if case.rewrite else ""
+    present = target.list_ids()
+    how = case.rewrite.command if case.rewrite else ""
     return target, dict.fromkeys((i for i in moved if i not in present), how), excluded, old_commits
 
 
@@ -180,11 +199,14 @@ def _select_held(case: MatchCase, old: str, ids: Sequence[str], target: Target) 
 
     An amend may leave files out.  If a rebase skips a commit, git says that it became the commit
     before it."""
-    commit = read_commit(case.repo.objects, old) if ids else None
+    commit = None
+    if ids:
+        commit = read_commit(case.repo.objects, old)
     if commit is None:
         return [*ids]
     old_changes = objects.read_changes(case.repo.objects, commit)[1]
-    change, selected = target.build_change(), []
+    change = target.build_change()
+    selected = []
 
     from gitcp.record.match import candidates, holding
 
@@ -258,9 +280,10 @@ def _holds_squash(case: MatchCase, commits: Sequence[Commit]) -> bool:
     common is enough if the person sees their list.  git leaves SQUASH_MSG behind if a squash
     changed nothing or was given up."""
     changes = case.target.read()[1]
-    for commit in commits if case.is_seen else ():
-        if not changes.keys().isdisjoint(objects.read_changes(case.repo.objects, commit)[1]):
-            return True
+    if case.is_seen:
+        for commit in commits:
+            if not changes.keys().isdisjoint(objects.read_changes(case.repo.objects, commit)[1]):
+                return True
     return case.search(commits, seconds=LONG).is_held(case.target)
 
 
@@ -269,8 +292,13 @@ def list_copied(case: MatchCase) -> Iterator[Answer]:
 
     target has some of their work, or their checkpoint is not in this store."""
     named = commit_message.find_anywhere(encode_name(_read_text(case, "MERGE_MSG")))
-    other = read_commit(case.repo.objects, case.copied) if case.copied else None
-    refused = match.read_refused(case.repo) if named or other else set()
+    other = None
+    if case.copied:
+        other = read_commit(case.repo.objects, case.copied)
+    if named or other:
+        refused = match.read_refused(case.repo)
+    else:
+        refused = set()
     if other:
         named = [*commit_message.read_trailers(encode_name(other["message"])), *named]
 
@@ -351,9 +379,9 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
         if since and head and all(since[key] == head[key] for key in ("parents", "author")):
             moves = [("", case.since, b""), (case.since, case.head, b"commit (amend)")]
     for old, new, reason in moves:
-        amended = (
-            read_commit(case.repo.objects, new) if reason.startswith(b"commit (amend)") else None
-        )
+        amended = None
+        if reason.startswith(b"commit (amend)"):
+            amended = read_commit(case.repo.objects, new)
         if amended and _list_linked(case, new):
             yield _follow_commits(
                 case, Target(case.repo.objects, new), [old], _list_linked(case, old)
@@ -369,13 +397,19 @@ def list_copied_unlinked(case: MatchCase) -> Iterator[Answer]:
     """The ids in messages that a rebase or pick without hooks copied, although a person had removed
     the link: an earlier commit with the same author and time is the one that was copied."""
     refused = match.read_refused(case.repo) if case.since else ()
-    since = refs.list_moves_since(case.repo, refs.HeadMark(case.since)) if refused else []
+    if refused:
+        since = refs.list_moves_since(case.repo, refs.HeadMark(case.since))
+    else:
+        since = []
     fresh = {new for _, new, why in since if refs.tell_move(why) == refs.BROUGHT}
     moves = refs.list_head_moves(case.repo) if fresh else []
     earlier: dict[str, list[str]] = {}
     for oid in dict.fromkeys(new for _, new, _ in moves):
         commit = read_commit(case.repo.objects, oid)
-        same = earlier.setdefault(commit["author"], []) if commit else []
+        if commit:
+            same = earlier.setdefault(commit["author"], [])
+        else:
+            same = []
         if oid in fresh and not set(_list_linked(case, oid)).isdisjoint(refused):
             yield _build_answer(case, Target(case.repo.objects, oid), (), (), same)
         same.append(oid)
@@ -384,10 +418,8 @@ def list_copied_unlinked(case: MatchCase) -> Iterator[Answer]:
 def _note_left_out(case: MatchCase, old: str, amended: Commit, excluded: Collection[str]) -> None:
     """List an old commit as lost if the amended one lacks some of its content, which may be
     committed later.  excluded: ids whose work does not count."""
-    commit, lookup = (
-        read_commit(case.repo.objects, old),
-        objects.Lookup(case.repo.objects, amended["tree"]),
-    )
+    commit = read_commit(case.repo.objects, old)
+    lookup = objects.Lookup(case.repo.objects, amended["tree"])
 
     from gitcp.record.match import candidates
 
@@ -408,7 +440,10 @@ def list_in_jj(case: MatchCase) -> Iterator[Answer]:
 
     from gitcp.record.match import candidates
 
-    sources = candidates.list_jj(case.repo, fresh) if fresh else {}
+    if fresh:
+        sources = candidates.list_jj(case.repo, fresh)
+    else:
+        sources = {}
     for new, old_commits in sources.items():
         yield _follow_commits(case, Target(case.repo.objects, new), old_commits, refused)
 
@@ -550,7 +585,8 @@ class _Pending:
     """Tells whether edits may still be committed after a commit with these changes on head."""
 
     def __init__(self, repo: Repo, head: str, changes: Changes) -> None:
-        self._repo, self._changes = repo, changes
+        self._repo = repo
+        self._changes = changes
         self._lookup = Lookup(repo.objects, find_tree(repo.objects, head))
         self._stash = refs.Stash(repo).list_entries()
         self._worktree: dict[str, Version] = {}
@@ -625,13 +661,14 @@ def add_stashed(repo: Repo, oid: str) -> None:
 
     from gitcp.checkpoints import listing
 
-    for checkpoint_id in listing.list_linked(repo.objects, oid) if stash else ():
-        from gitcp.record.match import candidates
+    if stash:
+        for checkpoint_id in listing.list_linked(repo.objects, oid):
+            from gitcp.record.match import candidates
 
-        edits = candidates.read_edits(repo, checkpoint_id, commit)
-        if is_in_stash(repo.objects, edits, stash):
-            add_commits(repo, [oid])
-            return
+            edits = candidates.read_edits(repo, checkpoint_id, commit)
+            if is_in_stash(repo.objects, edits, stash):
+                add_commits(repo, [oid])
+                return
 
 
 def _mark_read(repo: Repo) -> None:
@@ -677,7 +714,9 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
     from gitcp.git.objects.object_lists import list_commits
 
     lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
-    return _drop_replaced(repo, lost, head, tips) if lost and born else lost
+    if lost and born:
+        return _drop_replaced(repo, lost, head, tips)
+    return lost
 
 
 def _drop_replaced(repo: Repo, lost: list[str], head: str, tips: Iterable[str]) -> list[str]:

@@ -63,7 +63,10 @@ def _follow_places(
         above = bisect_left(known, first)
         below = bisect_left(known, end)
         start = pairs[above - 1][1] + 1 if above else 0
-        stop = pairs[below][1] if below < len(pairs) else len(old)
+        if below < len(pairs):
+            stop = pairs[below][1]
+        else:
+            stop = len(old)
         followed.append((start, stop))
     return followed
 

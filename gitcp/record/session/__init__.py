@@ -82,7 +82,9 @@ def read_state(repo: Repo, session_id: str) -> State | None:
     state: State | None = files.load_json(file, shapes.STATE)
     if state is not None and state["session_id"] != session_id:
         raise Damaged(file, f"it is the state of '{state['session_id'][:60]}'")
-    return update_fields(state) if state is not None else None
+    if state is not None:
+        return update_fields(state)
+    return None
 
 
 def find_revision(data: bytes) -> int | None:
@@ -106,7 +108,10 @@ def update_fields(state: State) -> State:
             state["checkpoint_transcript_start"] = lines
     phase = state.get("phase", "")
     if phase not in ("active", "idle", "ended"):
-        state["phase"] = "active" if phase == "active_committed" else "idle"
+        if phase == "active_committed":
+            state["phase"] = "active"
+        else:
+            state["phase"] = "idle"
     for stream in state.setdefault("streams", []):
         stream.setdefault("files", {})
     state.setdefault("checkpoint_count", 0)
@@ -217,7 +222,8 @@ def note_unstored(state: State, lines: Iterable[JournalLine]) -> None:
     """Note which files of its session no commit and no stream has yet, by the journal of its home:
     those over a limit, and those that were noted and still have open edits."""
 
-    lines, session_id = [*lines], state["session_id"]
+    lines = [*lines]
+    session_id = state["session_id"]
     paths = {*credit.list_large_paths(lines, session_id)}
     noted = {*state.get("over_limit", ()), *state.get("unstored", ())}
     if noted:
@@ -302,7 +308,12 @@ def _take_rested(repo: Repo, session_id: str) -> None:
 def read_concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
     """The markers that do not rest, and those of the sessions given, by session id."""
     ids = sorted({*list_recent_ids(repo), *sessions})
-    return [marker for session_id in ids if (marker := find_marker(repo, session_id))]
+    found: list[Marker] = []
+    for session_id in ids:
+        marker = find_marker(repo, session_id)
+        if marker:
+            found.append(marker)
+    return found
 
 
 def find_marker(repo: Repo, session_id: str) -> Marker | None:
@@ -330,7 +341,9 @@ def read_stored(repo: Repo, session_id: str) -> Marker | None:
             break
         except OSError:
             st = None
-    stamp = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
+    stamp = None
+    if st:
+        stamp = (st.st_ino, st.st_size, st.st_ctime_ns)
     if stamp and _PARSED.get(path, (None, None))[0] == stamp:
         return _PARSED[path][1]
     marker: Marker | None = files.load_json(path, shapes.MARKER)
@@ -351,11 +364,12 @@ def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
 
 def read_recent(repo: Repo) -> list[Marker]:
     """The markers of read_here() that do not rest: those of all sessions that may be in a turn."""
-    return [
-        marker
-        for session_id in list_recent_ids(repo)
-        if (marker := find_marker(repo, session_id)) and is_home(repo, marker)
-    ]
+    found: list[Marker] = []
+    for session_id in list_recent_ids(repo):
+        marker = find_marker(repo, session_id)
+        if marker and is_home(repo, marker):
+            found.append(marker)
+    return found
 
 
 def list_abandoned(repo: Repo, session_id: str) -> list[str]:
@@ -422,7 +436,8 @@ def read_size(transcript: str | None) -> int:
 
 
 def _write(repo: Repo, state: State, baseline: Baseline, offset: int) -> None:
-    transcript, turn = state.get("transcript_path"), state.get("turn_id", "")
+    transcript = state.get("transcript_path")
+    turn = state.get("turn_id", "")
     data = {**baseline, "turn": turn, "transcript": transcript, "offset": offset}
     files.write_private(repo, repo.join_own("turn", state["session_id"]), json.dumps(data).encode())
 
@@ -452,7 +467,9 @@ def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) ->
 def read_middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     """The dirty files of the last checkpoint within this turn; None without one."""
     entries = files.load_cache(repo.join_own("turn", f"{session_id}.middle"), shapes.is_entries)
-    return None if entries is None else _make_tuples(entries)
+    if entries is None:
+        return None
+    return _make_tuples(entries)
 
 
 def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
@@ -469,7 +486,9 @@ def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
 def list_targets(path: str) -> list[str]:
     """The path, and the target if it is a symbolic link: most tools write through a link, but some
     replace it."""
-    return [path, os.path.realpath(path)] if os.path.islink(path) else [path]
+    if os.path.islink(path):
+        return [path, os.path.realpath(path)]
+    return [path]
 
 
 def find_relative_path(repo: Repo, path: str) -> str | None:
@@ -486,7 +505,9 @@ def find_relative_path(repo: Repo, path: str) -> str | None:
 
         return reading.find_relative(repo, full_path)
     above = os.path.realpath(repo.worktree) + os.sep
-    return full_path.removeprefix(above) if full_path.startswith(above) else None
+    if full_path.startswith(above):
+        return full_path.removeprefix(above)
+    return None
 
 
 def has_many_names(repo: Repo) -> bool:
@@ -549,7 +570,9 @@ def is_running(process: Process | None) -> bool | None:
         return None
     boot = _read_boot_id()
     if process.get("boot_id") != boot:
-        return False if boot and process.get("boot_id") else None
+        if boot and process.get("boot_id"):
+            return False
+        return None
     try:
         if process["pid"] < 1:
             return False  # kill() would signal a group

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def read_live(state: State) -> bytes:
     """The client's own transcript, not redacted; b'' if there is none."""
     path = state.get("transcript_path")
-    return (read_bytes(path) or b"") if isinstance(path, str) and os.path.isabs(path) else b""
+    if isinstance(path, str) and os.path.isabs(path):
+        return read_bytes(path) or b""
+    return b""
 
 
 _PIECE = 1 << 20  # bytes, after which a piece ends with the next line
@@ -79,8 +81,10 @@ def find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
     paths = [p for p in listed if _is_named(agent, os.path.basename(p), session_id)]
     if paths:
         return paths[-1]
-    if cwd == os.path.realpath(repo.worktree) and (known := find_conversation(repo, session_id)):
-        return known
+    if cwd == os.path.realpath(repo.worktree):
+        known = find_conversation(repo, session_id)
+        if known:
+            return known
     return os.path.join(folder, agent.name_transcript(session_id, format_now()))
 
 
@@ -99,7 +103,8 @@ def _is_named(agent: Client, name: str, session_id: str) -> bool:
         for one in (session_id, f"{session_id}0")
     )
     size = len(own) - len(f"{session_id}.jsonl")  # of what is before the id: a word and the time
-    begin, expected = _replace_digits(name[:size]), _replace_digits(own[:size])
+    begin = _replace_digits(name[:size])
+    expected = _replace_digits(own[:size])
     return own != longer and name[size:] == own[size:] and begin == expected
 
 
@@ -110,4 +115,6 @@ def _replace_digits(text: str) -> str:
 def find_conversation(repo: Repo, session_id: str) -> str:
     """The path of a session's transcript by its state here; '' if there is no such file."""
     path = (others.peek_state(repo, session_id) or {}).get("transcript_path")
-    return path if isinstance(path, str) and os.path.exists(path) else ""
+    if isinstance(path, str) and os.path.exists(path):
+        return path
+    return ""

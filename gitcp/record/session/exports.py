@@ -70,7 +70,9 @@ def renew_copy(repo: Repo, session_id: str) -> None:
     """Update the copy at a commit, for a client without hooks in its turns."""
     state = others.peek_state(repo, session_id)
 
-    client = find_client(state.get("agent_type") or "") if state else None
+    client = None
+    if state:
+        client = find_client(state.get("agent_type") or "")
     if state and client and client.FORM == "run" and state.get("transcript_path"):
         cwd = state.get("worktree_path") or repo.worktree
         copy_conversation(repo, client, {"event": "commit", "session_id": session_id, "cwd": cwd})

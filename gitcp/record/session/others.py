@@ -123,7 +123,8 @@ def take_over(repo: Repo, state: State) -> None:
     its transcript begins behind the condensed part."""
 
     begun = transcript_facts.parse_time(str(state.get("last_interaction_time"))) or time.time_ns()
-    start, offset = state.get("checkpoint_transcript_start", 0), 0
+    start = state.get("checkpoint_transcript_start", 0)
+    offset = 0
     try:
         with open(state.get("transcript_path") or "", "rb") as f:
             offset = sum(map(len, islice(f, start)))
@@ -187,21 +188,20 @@ _GONE = 3600.0  # seconds after which a session whose agent is gone is not at wo
 
 def list_marked_ids(repo: Repo) -> list[str]:
     """The sessions that have a marker, sorted."""
-    before, resting = (
-        session.list_recent_ids(repo),
-        files.list_names(session.get_resting_folder(repo)),
-    )
+    before = session.list_recent_ids(repo)
+    resting = files.list_names(session.get_resting_folder(repo))
     # A marker that moves meanwhile is in the first list or in the last.
     return sorted({*before, *resting, *session.list_recent_ids(repo)})
 
 
 def read_markers(repo: Repo) -> list[Marker]:
     """Every marker of the repository, by session id, as find_marker() reads it."""
-    return [
-        marker
-        for session_id in list_marked_ids(repo)
-        if (marker := session.find_marker(repo, session_id))
-    ]
+    found: list[Marker] = []
+    for session_id in list_marked_ids(repo):
+        marker = session.find_marker(repo, session_id)
+        if marker:
+            found.append(marker)
+    return found
 
 
 def read_here(repo: Repo) -> list[Marker]:

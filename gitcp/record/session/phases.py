@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-IDLE, ACTIVE, ENDED = "idle", "active", "ended"
-TURN_START, TURN_END, GIT_COMMIT = "turn-start", "turn-end", "git-commit"
-SESSION_START, SESSION_END = "session-start", "session-end"
+IDLE = "idle"
+ACTIVE = "active"
+ENDED = "ended"
+TURN_START = "turn-start"
+TURN_END = "turn-end"
+GIT_COMMIT = "git-commit"
+SESSION_START = "session-start"
+SESSION_END = "session-end"
 CONDENSE = "condense"
 CONDENSE_IF_FILES_TOUCHED = "condense-if-files-touched"
 DISCARD_IF_NO_FILES = "discard-if-no-files"

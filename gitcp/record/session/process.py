@@ -27,7 +27,9 @@ def is_agent_working(process: Process | None, heard: float) -> bool:
     """Whether a process runs.  An unknown one counts as running for _UNSEEN seconds after it was
     heard of (seconds since 1970)."""
     runs = session.is_running(process)
-    return abs(time.time() - heard) < _UNSEEN if runs is None else runs
+    if runs is None:
+        return abs(time.time() - heard) < _UNSEEN
+    return runs
 
 
 def measure_age() -> int:
@@ -36,9 +38,11 @@ def measure_age() -> int:
     Exact to a hundredth of a second; by ps up to a second too long; longer than any call if the
     shell cannot be seen.
     """
-    pid, parent = os.getpid(), os.getppid()
+    pid = os.getpid()
+    parent = os.getppid()
     while _is_hook(parent):
-        pid, parent = parent, session.stat_process(parent)[0]
+        pid = parent
+        parent = session.stat_process(parent)[0]
     start = session.stat_process(pid)[2]
     if start.isdecimal():
         return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - _convert_ticks(start))
@@ -69,8 +73,11 @@ def has_working_process(
     the session there.  This process, its ancestors, hooks and their git do not count.  ps shows no
     directories: there a process counts in any directory.
     """
-    excluded, mark = {os.getpid(), *session.list_ancestors()}, f"={session_id}\0".encode()
-    parent = int(agent["pid"]) if agent and is_alive(agent) else 0
+    excluded = {os.getpid(), *session.list_ancestors()}
+    mark = f"={session_id}\0".encode()
+    parent = 0
+    if agent and is_alive(agent):
+        parent = int(agent["pid"])
     root = os.path.realpath(top)
     return any(
         _belongs_to_session(pid, root, mark, parent, since)

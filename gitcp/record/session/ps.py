@@ -23,7 +23,9 @@ def list_by_ps() -> dict[int, tuple[int, str, str]]:
     processes = {}
     for pid, line in _ask_ps("-axo", "pid=,ppid=,lstart=,comm=").items():
         parent, *start = line.split(None, 6)  # its start is five words
-        name = os.path.basename(start.pop()) if len(start) == 6 else ""
+        name = ""
+        if len(start) == 6:
+            name = os.path.basename(start.pop())
         processes[pid] = int(parent), name.removeprefix("-"), " ".join(start)  # -zsh: for a login
     return processes
 
@@ -42,8 +44,12 @@ def read_hardware_id() -> str:
         get_uuid: Any = ctypes.CDLL(None).gethostuuid
     except (ImportError, OSError, AttributeError):
         return os.uname().nodename
-    uuid, timeout = (ctypes.c_ubyte * 16)(), (ctypes.c_long * 2)(1, 0)  # a timespec
-    return os.uname().nodename if get_uuid(uuid, timeout) else bytes(uuid).hex()
+    # a timespec
+    uuid = (ctypes.c_ubyte * 16)()
+    timeout = (ctypes.c_long * 2)(1, 0)
+    if get_uuid(uuid, timeout):
+        return os.uname().nodename
+    return bytes(uuid).hex()
 
 
 def _ask_ps(*args: str) -> dict[int, str]:

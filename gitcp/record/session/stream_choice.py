@@ -66,7 +66,8 @@ def choose_stream(
     fresh = "reset" if mode == "overlap" else "new"
     if current and current["files"] is None:
         return _say(fresh, current, UNREADABLE)
-    if back := _find_returned_stream(current, alternatives, dirty):
+    back = _find_returned_stream(current, alternatives, dirty)
+    if back:
         return _say("restore", back, RETURNED)
     if current is None or current["files"] is None:
         return _say("none" if mode == "overlap" else "new", None, NO_STREAM)

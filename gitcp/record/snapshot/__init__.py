@@ -28,7 +28,8 @@ class Worktree:
     __slots__ = ("_exec_bit", "_folders", "_links", "_repositories", "_workspaces", "repo", "top")
 
     def __init__(self, repo: Repo) -> None:
-        self.repo, self.top = repo, os.fsencode(repo.worktree)
+        self.repo = repo
+        self.top = os.fsencode(repo.worktree)
         self._exec_bit = repo.config.get_flag("core.filemode", True)
         self._links = repo.config.get_flag("core.symlinks", True)
         self._folders: dict[str, bool] = {"": True}
@@ -76,7 +77,10 @@ class Worktree:
         if folder and folder not in self._repositories:
             begins = self.has_git(folder) or self._has_jj(folder)
             above = self.list_repositories(folder)
-            self._repositories[folder] = [*above, folder] if begins else above
+            if begins:
+                self._repositories[folder] = [*above, folder]
+            else:
+                self._repositories[folder] = above
         return self._repositories.get(folder, [])
 
     def find_workspace(self, path: str) -> str:
@@ -115,7 +119,8 @@ class Worktree:
         names = b"".join(b"./%s\0" % encode_name(path) for path in paths)
         if not names:
             return set()
-        args, env = ("check-ignore", "-z", "--stdin", *options), {"GIT_LITERAL_PATHSPECS": "0"}
+        args = ("check-ignore", "-z", "--stdin", *options)
+        env = {"GIT_LITERAL_PATHSPECS": "0"}
         _, out = self.repo.git.run(*args, stdin=names, ok=ok, env=env)
         return {decode_name(path[2:]) for path in out.split(b"\0")[:-1]}
 
@@ -134,7 +139,9 @@ class Worktree:
         if head_entry and head_entry[0] == LINK and not self._links:
             return LINK
         if not self._exec_bit:
-            return head_entry[0] if head_entry and head_entry[0] in (FILE, EXECUTABLE) else FILE
+            if head_entry and head_entry[0] in (FILE, EXECUTABLE):
+                return head_entry[0]
+            return FILE
         return EXECUTABLE if st.st_mode & stat.S_IXUSR else FILE
 
     def name_special(self, st: os.stat_result) -> str:
@@ -160,10 +167,13 @@ class Worktree:
         try:
             status, out = git.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))
         except GitError:
-            status, out = 128, b""
+            status = 128
+            out = b""
         oid = out.decode().strip()
         width = len(self.repo.empty_tree)
-        return (oid, "") if status == 0 and len(oid) == width else (None, "nested-repository")
+        if status == 0 and len(oid) == width:
+            return (oid, "")
+        return (None, "nested-repository")
 
 
 # The files that git may convert on their way into a blob, found without asking git.
@@ -187,7 +197,9 @@ class Filters:
     """
 
     def __init__(self, worktree: Worktree, head: Callable[[str], Entry | None]) -> None:
-        self._work, self._repo, self._head = worktree, worktree.repo, head
+        self._work = worktree
+        self._repo = worktree.repo
+        self._head = head
         config = worktree.repo.config
         self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
         # Whether git reads attributes from the files that are read here, and from nowhere else.
@@ -227,15 +239,22 @@ class Filters:
         """The attributes that apply in a folder, concatenated; b'' for none."""
         if folder not in self._folders:
             above = folder.rpartition("/")[0]
-            inherited = self._read_attributes(above) if folder else self._read_global_files()
+            if folder:
+                inherited = self._read_attributes(above)
+            else:
+                inherited = self._read_global_files()
             name = f"{folder}/.gitattributes".lstrip("/")
             content = _read_file(self._work.join_full(name))
             if content is None and self._sparse:  # git reads it from the index
                 entry = self._head(name)
-                content = self._repo.objects.need(entry[1], "blob") if entry else None
+                content = None
+                if entry:
+                    content = self._repo.objects.need(entry[1], "blob")
                 self._absent.update([name] if content else [])
             # The folder's name keeps equal rules of different folders apart.
-            rules = b"%s\0%s\0" % (encode_name(folder), content) if content else b""
+            rules = b""
+            if content:
+                rules = b"%s\0%s\0" % (encode_name(folder), content)
             self._folders[folder] = inherited + rules
         return self._folders[folder]
 
@@ -256,7 +275,8 @@ class Filters:
         self._knows_all = False
 
     def _read_global_files(self) -> bytes:
-        repo, env = self._work.repo, self._work.repo.git.env
+        repo = self._work.repo
+        env = self._work.repo.git.env
         persons_file = os.path.expanduser(repo.config.get("core.attributesfile"))
         if persons_file and not os.path.isfile(os.path.join(repo.worktree, persons_file)):
             self._note_unknown()  # git may find it elsewhere
@@ -285,7 +305,9 @@ def compute_patience(repo: Repo) -> float | None:
     It is half of a hook's remaining time, so that git can run again without filters.
     """
     seconds = git.count_seconds_left()
-    return seconds / 2 if seconds is not None and list_off_options(repo) else seconds
+    if seconds is not None and list_off_options(repo):
+        return seconds / 2
+    return seconds
 
 
 def list_off_options(repo: Repo) -> list[str]:
@@ -297,9 +319,16 @@ def list_unfiltered_options(repo: Repo, *kinds: str) -> list[str]:
     """The options of git that switch off every filter with a key of kinds, by default every
     required one."""
     lists = (repo.config.list_keys("filter.", kind) for kind in kinds or (".required",))
-    names = {key.rpartition(".")[0] for keys in lists for key in keys}
+    names = set()
+    for keys in lists:
+        for key in keys:
+            names.add(key.rpartition(".")[0])
     values = ("clean=", "process=", "required=false")
-    return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]
+    found: list[str] = []
+    for name in sorted(names):
+        for v in values:
+            found += ("-c", f"{name}.{v}")
+    return found
 
 
 def note_hang(repo: Repo) -> bool:
@@ -382,7 +411,10 @@ def has_head(repo: Repo) -> bool:
 
 def has_tree_of_head(repo: Repo, path: str) -> bool:
     """Whether an index file equals HEAD; False if unknown."""
-    tree = b"" if repo.uses_git_alone else _read_head_tree(repo)
+    if repo.uses_git_alone:
+        tree = b""
+    else:
+        tree = _read_head_tree(repo)
     return bool(tree) and gitdir.equals_tree(path, tree)
 
 
@@ -390,7 +422,9 @@ def _read_head_tree(repo: Repo) -> bytes:
     """The bytes of HEAD's tree oid, read without git; b"" if that fails."""
     try:
         commit = repo.objects.peek("HEAD")
-        return bytes.fromhex(decode_name(commit[2][5:].partition(b"\n")[0])) if commit else b""
+        if commit:
+            return bytes.fromhex(decode_name(commit[2][5:].partition(b"\n")[0]))
+        return b""
     except ValueError:
         return b""
 

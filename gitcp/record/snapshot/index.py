@@ -49,7 +49,8 @@ class IndexFile:
     """An index file below <git-dir>/gitcp/auto, by a name, and git that runs on it."""
 
     def __init__(self, repo: Repo, name: str) -> None:
-        self.repo, self.path = repo, locate_auto(repo, name)
+        self.repo = repo
+        self.path = locate_auto(repo, name)
 
     def run(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> bytes:
         """The output of git; raises GitError."""
@@ -114,7 +115,8 @@ def list_intents(repo: Repo, paths: Iterable[str]) -> list[str]:
 def read_entries(repo: Repo, paths: Iterable[str], index: str = "") -> dict[str, Entry | None]:
     """path -> entry of these paths in the person's index, or in the file `index`."""
     tree = find_tree(repo.objects, "HEAD")
-    staged, head = list_staged(repo, tree or repo.empty_tree, index), Lookup(repo.objects, tree)
+    staged = list_staged(repo, tree or repo.empty_tree, index)
+    head = Lookup(repo.objects, tree)
     return {path: staged[path] if path in staged else find_file(head, path) for path in paths}
 
 
@@ -131,7 +133,9 @@ def warn_of_reverts(repo: Repo, changes: Changes, head: str) -> None:
         for path in same:
             del unchecked[path]
         if old:
-            others = f" and {len(old) - 1} more" if len(old) > 1 else ""
+            others = ""
+            if len(old) > 1:
+                others = f" and {len(old) - 1} more"
             subject = commit["message"].partition("\n")[0]
             console.warn(
                 f"'{old[0]}'{others} is staged as it was before {abbreviate(oid)} ({subject}),"

@@ -37,6 +37,8 @@ def find_limit_settings(omitted: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def format_omission(over: Mapping[str, str]) -> str:
     """The message about files over a limit; over: path -> the setting of the limit."""
     paths = [f"'{path}'" for path in sorted(over)]
-    more = f" and {len(paths) - _MOST} more" if len(paths) > _MOST else ""
+    more = ""
+    if len(paths) > _MOST:
+        more = f" and {len(paths) - _MOST} more"
     settings = ", ".join(sorted(set(over.values())))
     return f"gitcp: not kept, being over the limit: {', '.join(paths[:_MOST])}{more} ({settings})"

@@ -32,11 +32,13 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
     It is needed if there is no index, if note_stale() has asked for it, if the sparse checkout has
     changed, and if the person's index is newer.  Not to be called during a turn.
     """
-    person_index, own_index = os.path.join(repo.git_dir, "index"), snapshot.locate_index(repo)
+    person_index = os.path.join(repo.git_dir, "index")
+    own_index = snapshot.locate_index(repo)
     if not (force or os.path.exists(repo.join_own("index-stale"))) and snapshot.is_sparse_unchanged(
         repo
     ):
-        seeded, changed = _read_change_time(own_index), _read_change_time(person_index)
+        seeded = _read_change_time(own_index)
+        changed = _read_change_time(person_index)
         if seeded and seeded > changed:
             return False
     sweep_leftovers(repo)
@@ -130,7 +132,10 @@ def copy_with_mtime(source: str, target: str) -> int | None:
     try:
         with open(source, "rb", buffering=0) as f, open(target, "wb") as g:
             mtime = os.fstat(f.fileno()).st_mtime_ns
-            while data := f.read(1 << 20):
+            while True:
+                data = f.read(1 << 20)
+                if not data:
+                    break
                 g.write(data)
     except FileNotFoundError:
         return None
@@ -145,10 +150,14 @@ def run_without_trust(
 
     If a required filter fails, or any filter hangs, git runs again without filters.
     """
-    options = snapshot.list_off_options(repo) if snapshot.has_hung(repo) else []
+    if snapshot.has_hung(repo):
+        options = snapshot.list_off_options(repo)
+    else:
+        options = []
 
     def run() -> bytes:
-        argv, env = (*snapshot.TRUST_NO_INDEX, *options, *args), snapshot.build_environment(index)
+        argv = (*snapshot.TRUST_NO_INDEX, *options, *args)
+        env = snapshot.build_environment(index)
         running = repo.git.start(*argv, feed=bool(stdin), env=env, filters=True)
         return running.finish(stdin, ok, snapshot.compute_patience(repo))[1]
 
@@ -159,7 +168,8 @@ def run_without_trust(
             raise
         options = snapshot.list_off_options(repo)
     except GitError:
-        if not (options := snapshot.list_unfiltered_options(repo)):
+        options = snapshot.list_unfiltered_options(repo)
+        if not options:
             raise
     return run()
 

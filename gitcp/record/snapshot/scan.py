@@ -43,7 +43,9 @@ class Change:
     def __init__(
         self, mode: str, head_entry: Entry | None, st: os.stat_result | None = None
     ) -> None:
-        self.mode, self.head_entry, self.st = mode, head_entry, st
+        self.mode = mode
+        self.head_entry = head_entry
+        self.st = st
         self.oid: str | None = None
         self.kind = "tracked" if head_entry else "untracked"
         self.sure = True
@@ -60,7 +62,9 @@ class Scan:
     __slots__ = ("branch", "changes", "head", "omitted", "worktree")
 
     def __init__(self, worktree: snapshot.Worktree, seen: Status) -> None:
-        self.worktree, self.head, self.branch = worktree, seen.head, seen.branch
+        self.worktree = worktree
+        self.head = seen.head
+        self.branch = seen.branch
         self.changes: dict[str, Change] = {}
         self.omitted: list[dict[str, str]] = []
 
@@ -97,7 +101,8 @@ class Scan:
         workspace = self.worktree.find_workspace(name)
         if workspace:
             left_out = {"path": workspace, "reason": "worktree"}
-            self.omitted += [left_out] if left_out not in self.omitted else []
+            if left_out not in self.omitted:
+                self.omitted += [left_out]
             return
         change = self.changes.get(name)
         if change is None or change.mode == GONE:
@@ -180,7 +185,10 @@ def start_status(repo: Repo, converting: bool = True) -> Running:
 
         own_index.seed_index(repo, force=True)
     git.extend_deadline(_read_size(snapshot.locate_index(repo)) / _A_SECOND)
-    options = snapshot.list_off_options(repo) if snapshot.has_hung(repo) else []
+    if snapshot.has_hung(repo):
+        options = snapshot.list_off_options(repo)
+    else:
+        options = []
     return _start_status(
         repo,
         build_person_env(repo.git.env),
@@ -242,7 +250,10 @@ def scan_worktree(repo: Repo) -> Scan:
     """
     refuse_root(repo.worktree)
     running = start_status(repo)
-    running_staged = None if snapshot.has_head(repo) else _start_staged(repo, "HEAD")
+    if snapshot.has_head(repo):
+        running_staged = None
+    else:
+        running_staged = _start_staged(repo, "HEAD")
     work = Worktree(repo)  # reads the configuration while git scans
     if not snapshot.is_sparse_unchanged(repo):
         running.finish(ok=range(256))
@@ -279,7 +290,8 @@ def refuse_root(top: str) -> None:
 
 def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]:
     """(status, warnings), after seeding an index that is damaged or has outdated submodules."""
-    seeded, converting = False, True
+    seeded = False
+    converting = True
     while True:
         try:
             status = status_.parse_status(running.finish(limit=snapshot.compute_patience(repo))[1])
@@ -290,7 +302,8 @@ def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, 
                 running = start_status(repo)
                 continue
             if converting and not isinstance(e, Late):  # a required filter may have failed
-                converting, running = False, start_status(repo, converting=False)
+                converting = False
+                running = start_status(repo, converting=False)
                 continue
             if seeded:
                 raise
@@ -298,7 +311,9 @@ def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, 
 
         # The index may be damaged; seeding does not read it.
         own_index.seed_index(repo, force=True)
-        seeded, converting, running = True, True, start_status(repo)
+        seeded = True
+        converting = True
+        running = start_status(repo)
 
 
 def _is_misled(row: Row, work: Worktree) -> bool:
@@ -319,7 +334,10 @@ def _take_unseen(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
         else:
             unseen.add(path)
     head = result.head if unseen else None
-    listed = repo.git.read_records("ls-tree", "-r", "-z", head) if head else []
+    if head:
+        listed = repo.git.read_records("ls-tree", "-r", "-z", head)
+    else:
+        listed = []
     parts = (decode_name(line).split("\t", 1) for line in listed)
     entries = {path: fields.split() for fields, path in parts if path in unseen}
     return [Row(path, ".D", (mode, oid)) for path, (mode, _, oid) in entries.items()]
@@ -349,7 +367,10 @@ def _follow_case(
     if not (staged_paths or index_only):
         return index_only
     args = "diff-index --cached --raw -z --no-abbrev --no-renames --diff-filter=D".split()
-    words = repo.git.read_records(*args, result.head) if result.head else []
+    if result.head:
+        words = repo.git.read_records(*args, result.head)
+    else:
+        words = []
     by_folded = {path.casefold(): path for path in staged_paths}
     for fields, old in zip(words[::2], map(decode_name, words[1::2]), strict=True):
         new = by_folded.get(old.casefold())
@@ -366,8 +387,9 @@ def _follow_case(
 def _drop_sparse(repo: Repo, result: Scan) -> None:
     """Drop deletions of files that a sparse checkout leaves out."""
     gone = [path for path, change in result.changes.items() if change.mode == GONE]
-    for path in list_sparse(repo).intersection(gone) if gone else ():
-        del result.changes[path]
+    if gone:
+        for path in list_sparse(repo).intersection(gone):
+            del result.changes[path]
 
 
 def list_sparse(repo: Repo) -> set[str]:
@@ -428,8 +450,12 @@ class Hasher:
         write: bool,
         find_held: FindEntry | None,
     ) -> None:
-        self._objects, self._scan, self._work = objects, scan, scan.worktree
-        self._find_at_head, self._write, self._find_held = find_at_head, write, find_held
+        self._objects = objects
+        self._scan = scan
+        self._work = scan.worktree
+        self._find_at_head = find_at_head
+        self._write = write
+        self._find_held = find_held
         self._filters = snapshot.Filters(scan.worktree, find_at_head)
         self._cache = load_stat_cache(scan.worktree.repo)
         self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
@@ -500,7 +526,10 @@ class Hasher:
                 if change.st is None or stat.S_ISREG(change.st.st_mode):
                     return self._hash_bytes(full)
                 data = os.readlink(full)
-                write = self._objects.write if self._write else self._objects.hash_object
+                if self._write:
+                    write = self._objects.write
+                else:
+                    write = self._objects.hash_object
                 return write("blob", data)
             except OSError as e:
                 is_foreign = isinstance(e.filename, str | bytes) and e.filename != full
@@ -511,10 +540,13 @@ class Hasher:
                     return None
                 # It is gone, or of another kind by now.
                 st = self._scan.look_at(path)
-                mode = self._work.choose_mode(st, change.head_entry) if st else None
+                mode = None
+                if st:
+                    mode = self._work.choose_mode(st, change.head_entry)
                 if st is None or mode is None or stat.S_ISDIR(st.st_mode):
                     return None
-                change.mode, change.st = mode, st
+                change.mode = mode
+                change.st = st
         raise Error(f"'{path}' changes while it is read")
 
     def _omit_closed(self, path: str, change: Change) -> None:
@@ -547,13 +579,15 @@ class Hasher:
         with open(fd, "rb", buffering=0) as f:
             size = os.fstat(fd).st_size
             if size > _PIECE:
-                if oid := hash_stream(f, size, self._work.repo.algo):
+                oid = hash_stream(f, size, self._work.repo.algo)
+                if oid:
                     return oid
                 raise OSError("shrank")
             return self._objects.hash_object("blob", f.read(size))
 
     def _convert_files(self) -> None:
-        changes, work = self._scan.changes, self._work
+        changes = self._scan.changes
+        work = self._work
         for path in list(self._to_convert):
             full = work.join_full(path)
             if os.path.lexists(full) and not os.access(full, os.R_OK):
@@ -574,7 +608,8 @@ class Hasher:
     def _ask_git(self, paths: list[str]) -> dict[str, str | None]:
         """path -> oid of files that git converts; None for a file that it cannot convert.  Files
         that are gone are left out."""
-        work, oids = self._work, dict[str, str | None]()
+        work = self._work
+        oids = dict[str, str | None]()
 
         from gitcp.record.snapshot import through_git
 
@@ -587,7 +622,8 @@ class Hasher:
             if (entry := self._scan.changes[path].head_entry) and through_git.has_crlf(work, path)
         }
         for name in {name for path in remaining for name in self._filters.list_from_head(path)}:
-            if entry := self._find_at_head(name):
+            entry = self._find_at_head(name)
+            if entry:
                 index[name] = entry
         return oids | through_git.hash_files(work, remaining, self._write, index)
 
@@ -603,7 +639,9 @@ class StatCache:
     def __init__(self, repo: Repo, records: dict[str, Record], safe_before: int) -> None:
         """records: those of the last process.  safe_before: ns; a file that changed later may
         change again with the same stat data."""
-        self._repo, self._old, self._safe_before = repo, records, safe_before
+        self._repo = repo
+        self._old = records
+        self._safe_before = safe_before
         self._new: dict[str, Record] = {}
 
     def list_oids(self, paths: Iterable[str]) -> set[str]:
@@ -626,7 +664,10 @@ class StatCache:
     def save(self, complete: bool) -> None:
         """Write the cache if it has changed.  complete: drop the paths that were neither found nor
         put since it was loaded."""
-        records = self._new if complete else {**self._old, **self._new}
+        if complete:
+            records = self._new
+        else:
+            records = {**self._old, **self._new}
         if records == self._old:
             return
         try:
@@ -707,14 +748,20 @@ def read_paths_and_omitted(
         return find_file(find_entry, path)
 
     for path in paths:
-        st = None if _is_elsewhere(scan.worktree, path, find_entry) else scan.look_at(path)
+        if _is_elsewhere(scan.worktree, path, find_entry):
+            st = None
+        else:
+            st = scan.look_at(path)
         head_entry = find_at_head(path) if st else None
         if capped and st and not head_entry and stat.S_ISREG(st.st_mode) and st.st_size > limit:
             scan.omit_path(path, "too-large")
         elif st:
             scan.take_present(path, head_entry, st)
         # A submodule at HEAD's commit has not changed.
-        entries[path] = head_entry if st and head_entry and head_entry[0] == COMMIT else None
+        if st and head_entry and head_entry[0] == COMMIT:
+            entries[path] = head_entry
+        else:
+            entries[path] = None
     hasher = Hasher(repo.objects, scan, find_at_head, write, None)
     entries |= hasher.hash_changes(complete=False, caches=caches)
     for item in scan.omitted:

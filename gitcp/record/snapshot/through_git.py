@@ -91,7 +91,9 @@ def hash_files(
     """
     present = [path for path in paths if _is_regular(work, path)]
     try:
-        return _convert(work, present, write, index) if present else {}
+        if present:
+            return _convert(work, present, write, index)
+        return {}
     except Late:
         raise  # halving would wait for more files
     except GitError:

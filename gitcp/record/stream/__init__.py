@@ -78,7 +78,10 @@ def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = 
     It has seven digits of the base, and more if the person has a branch of that name.  A ref with
     a suffix always has seven.
     """
-    foreign = read_foreign(repo) if suffix is None else frozenset[str]()
+    if suffix is None:
+        foreign = read_foreign(repo)
+    else:
+        foreign = frozenset[str]()
     for digits in range(7, len(base) + 1):
         name = ids.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
         if foreign.isdisjoint(prefix + name for prefix in PREFIXES):
@@ -96,7 +99,9 @@ def get_lock_name(repo: Repo, ref: str) -> str:
 def find_trailer(message: str, key: str) -> str:
     """The last value of a trailer in a checkpoint's message; '' without one."""
     _, separator, tail = message.rpartition(f"\n{key}: ")
-    return tail.partition("\n")[0].strip() if separator else ""
+    if separator:
+        return tail.partition("\n")[0].strip()
+    return ""
 
 
 def read_tip(objects: Objects, ref: str) -> Tip | None:
@@ -105,14 +110,21 @@ def read_tip(objects: Objects, ref: str) -> Tip | None:
     Raises Foreign if ref is not a stream: it is the person's.
     """
     git.append_trace("tip", ref)
-    if obj := objects.read(ref):
+    obj = objects.read(ref)
+    if obj:
         return parse_tip(ref, obj)
     if not ref.startswith(PREFIXES):
         return None
-    prefix = ids.BRANCHES if ref.startswith(ids.HIDDEN) else ids.HIDDEN
+    if ref.startswith(ids.HIDDEN):
+        prefix = ids.BRANCHES
+    else:
+        prefix = ids.HIDDEN
     moved_ref = prefix + ids.parse_stream_name(ref)
     try:
-        return parse_tip(moved_ref, obj) if (obj := objects.read(moved_ref)) else None
+        obj = objects.read(moved_ref)
+        if obj:
+            return parse_tip(moved_ref, obj)
+        return None
     except Foreign:
         return None
 
@@ -154,8 +166,14 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
     """The refs below the patterns that are named like streams.  newest_first: sort them by their
     commits, if git has all of these."""
     folders = patterns or (*PREFIXES, ARCHIVE)
-    stored = None if newest_first else gitdir.list_stored(repo, folders)
-    names = [*stored] if stored is not None else _ask_refs(repo, folders, newest_first)
+    if newest_first:
+        stored = None
+    else:
+        stored = gitdir.list_stored(repo, folders)
+    if stored is not None:
+        names = [*stored]
+    else:
+        names = _ask_refs(repo, folders, newest_first)
     return [ref for ref in names if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
 
 
@@ -177,7 +195,11 @@ def _ask_refs(repo: Repo, patterns: Iterable[str], newest_first: bool) -> list[s
 
 def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
     """The tips of the refs that are streams, newest first."""
-    tips = [tip for ref in refs if (tip := peek_tip(objects, ref))]
+    tips = []
+    for ref in refs:
+        tip = peek_tip(objects, ref)
+        if tip:
+            tips.append(tip)
     return sorted(tips, key=lambda t: (t["time"], t["ref"]), reverse=True)
 
 
@@ -229,7 +251,8 @@ def list_branches(repo: Repo, base: str, candidates: Iterable[str] | None = None
     patterns = [f"{prefix}{base[:7]}*" for prefix in PREFIXES]
     matching = []
     for ref in refs.list_refs(repo, *patterns) if candidates is None else candidates:
-        parsed, name = ids.parse_shadow(ref), ids.parse_stream_name(ref)
+        parsed = ids.parse_shadow(ref)
+        name = ids.parse_stream_name(ref)
         if not parsed or not base.startswith(parsed["base7"]):
             continue
         if parsed["worktree"] is None or name == plain or name.startswith(plain + "-"):
@@ -261,14 +284,15 @@ def map_named_paths(repo: Repo, stream_id: str, candidates: Iterable[str]) -> di
     candidates: sessions to read though their markers rest."""
     from gitcp.record.journal import edits
 
-    return {
-        marker["session_id"]: set(stream["files"])
-        for marker in session.read_concerned(repo, candidates)
-        if session.is_home(repo, marker)
-        and any(named["id"] == stream_id for named in marker["streams"])
-        for stream in edits.list_open_streams(repo, marker)
-        if stream["id"] == stream_id
-    }
+    found: dict[str, set[str]] = {}
+    for marker in session.read_concerned(repo, candidates):
+        if session.is_home(repo, marker) and any(
+            named["id"] == stream_id for named in marker["streams"]
+        ):
+            for stream in edits.list_open_streams(repo, marker):
+                if stream["id"] == stream_id:
+                    found[marker["session_id"]] = set(stream["files"])
+    return found
 
 
 def _read_own(repo: Repo, base: str) -> Tip | None:
@@ -352,7 +376,8 @@ def find_live(repo: Repo, base: str, stream_id: str, ref: str = "") -> Tip | Non
 #
 # `state.json` has everything except the finished turns.  Each of those is a file below `turns/`,
 # written once, so that a checkpoint stores only what is new.
-NAME, TURNS = "state.json", "turns"
+NAME = "state.json"
+TURNS = "turns"
 
 
 def read_copy(
@@ -370,7 +395,9 @@ def read_copy(
         copy: State = parse_checked(tip["ref"], objects.need(entry[1], "blob"), shapes.STATE)
     except Damaged:
         return None
-    return copy if copy["session_id"] == session_id else None
+    if copy["session_id"] == session_id:
+        return copy
+    return None
 
 
 def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None:
@@ -400,7 +427,9 @@ def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) 
     read_streams(repo, state)
     tip, revision = _find_newest(repo.objects, session_id, _list_near(repo, state, head))
     newer = tip and revision > state.get("revision", 0)
-    copy = read_with_turns(repo.objects, tip, session_id) if tip and newer else None
+    copy = None
+    if tip and newer:
+        copy = read_with_turns(repo.objects, tip, session_id)
     if copy:
         git.append_trace("state", f"'{session_id}' is behind its stream: taking the copy there")
         state = session.update_fields(copy)
@@ -467,7 +496,8 @@ def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tupl
         except Error as e:
             git.append_trace("state", f"'{tip['ref']}': {e}")
             continue
-        copies += [(int(copy.get("revision", 0)), tip)] if copy else []
+        if copy:
+            copies += [(int(copy.get("revision", 0)), tip)]
     revision, newest = max(copies, key=lambda c: c[0], default=(0, None))
     return newest, revision
 
@@ -475,7 +505,9 @@ def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tupl
 def _rebuild_state(repo: Repo, session_id: str) -> State | None:
     marker = session.find_marker(repo, session_id)
     tip, _ = _find_newest(repo.objects, session_id, list_tips(repo))
-    copy = read_with_turns(repo.objects, tip, session_id) if tip else None
+    copy = None
+    if tip:
+        copy = read_with_turns(repo.objects, tip, session_id)
     if copy is None and marker is None:
         return None
     git.append_trace("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
@@ -534,7 +566,10 @@ def _move_home(repo: Repo, ref: str, new_ref: str) -> None:
         tip = read_tip(repo.objects, ref)
         if tip and tip["ref"] == ref:
             exists = refs.read_ref(repo, new_ref)
-            update = archive_stream(repo, tip) if exists else (new_ref, tip["oid"], None)
+            if exists:
+                update = archive_stream(repo, tip)
+            else:
+                update = (new_ref, tip["oid"], None)
             refs.update_refs(repo, [update, (ref, None, tip["oid"])], "gitcp: streams-hidden")
     except Error as e:
         # It is the person's, or is being written to.

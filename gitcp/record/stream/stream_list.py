@@ -144,23 +144,27 @@ def parse_ref(ref: str) -> tuple[str, str]:
     old name without one."""
     parsed = ids.parse_shadow(ref)
     suffix = parsed and parsed["suffix"] is not None
-    kind = "archived" if ref.startswith(ARCHIVE) else "suffix" if suffix else "live"
+    if ref.startswith(ARCHIVE):
+        kind = "archived"
+    else:
+        kind = "suffix" if suffix else "live"
     return kind, (parsed["worktree"] or "") if parsed else ""
 
 
 def get_current(state: State) -> str:
     """The id of the stream that a session is on; '' without one."""
-    return str(state["streams"][-1]["id"]) if state["streams"] else ""
+    if state["streams"]:
+        return str(state["streams"][-1]["id"])
+    return ""
 
 
 def _list_files(objects: Objects, tip: Tip, states: list[State]) -> list[str]:
     """The unsettled paths of a stream; all its paths if no state names it."""
-    recorded_files = [
-        stream["files"]
-        for state in states
-        for stream in state["streams"]
-        if stream["id"] == tip["stream"]
-    ]
+    recorded_files = []
+    for state in states:
+        for stream in state["streams"]:
+            if stream["id"] == tip["stream"]:
+                recorded_files.append(stream["files"])
     if recorded_files:
         return sorted({path for files in recorded_files for path in files})
     try:
@@ -222,7 +226,9 @@ def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
         while steps is not None and oid and oid not in steps:
             steps = _add_step(repo.objects, oid, steps)
             oid = steps[oid][1] if steps else ""
-    return _log_steps(repo, oids) if steps is None else steps
+    if steps is None:
+        return _log_steps(repo, oids)
+    return steps
 
 
 def _add_step(objects: Objects, oid: str, steps: dict[str, Step]) -> dict[str, Step] | None:
@@ -233,7 +239,9 @@ def _add_step(objects: Objects, oid: str, steps: dict[str, Step]) -> dict[str, S
     commit = parse_commit(*obj[::2])
     time = parse_ident(commit["committer"])[1]
     is_step = find_trailer(commit["message"], SESSION_KEY)
-    parent = commit["parents"][0] if commit["parents"] and is_step else ""
+    parent = ""
+    if commit["parents"] and is_step:
+        parent = commit["parents"][0]
     steps[oid] = (oid, parent, commit["tree"], time, commit["message"])
     return steps
 
@@ -285,13 +293,22 @@ def read_details(objects: Objects, checkpoint: Record) -> Record:
     lookup = Lookup(objects, checkpoint["tree"])
     folder = METADATA + checkpoint["session_id"]
     prompt_entry = lookup(f"{folder}/{format.PROMPT}")
-    prompts = decode_name(objects.need(prompt_entry[1], "blob")) if prompt_entry else ""
+    prompts = ""
+    if prompt_entry:
+        prompts = decode_name(objects.need(prompt_entry[1], "blob"))
     base = find_tree(objects, checkpoint["base_commit"])
-    parent = read_commit(objects, checkpoint["parent"]) if checkpoint["parent"] else None
-    old_base = find_trailer(parent["message"], "Base-Commit") if parent else ""
+    parent = None
+    if checkpoint["parent"]:
+        parent = read_commit(objects, checkpoint["parent"])
+    old_base = ""
+    if parent:
+        old_base = find_trailer(parent["message"], "Base-Commit")
     has_moved = old_base not in ("", checkpoint["base_commit"])
     base_lookup = Lookup(objects, base if has_moved else None)
-    previous = find_tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
+    if checkpoint["parent"]:
+        previous = find_tree(objects, checkpoint["parent"])
+    else:
+        previous = base
     files = {
         path: "added" if old is None else "deleted" if new is None else "modified"
         for path, old, new in compare_trees(objects, previous, checkpoint["tree"])
@@ -365,10 +382,13 @@ def _get_path(repo: Repo) -> str:
 def build_notice(repo: Repo, tip: Tip | None, ref: str) -> str:
     """The notice for a stream that is about to be left: the session, the stash, and the ref that
     will keep its checkpoints; '' if no stash has its work."""
-    match = next(_match_stash(repo, {tip["stream"]: ref}), None) if tip else None
+    match = None
+    if tip:
+        match = next(_match_stash(repo, {tip["stream"]: ref}), None)
     if match is None:
         return ""
-    session_id, stash = match["session_id"], match["stash"]
+    session_id = match["session_id"]
+    stash = match["stash"]
     return f"gitcp: work of session '{session_id}' is in {stash}; '{ref}' keeps its checkpoints"
 
 
@@ -376,14 +396,17 @@ def _match_stash(repo: Repo, archived: dict[str, str]) -> Iterator[Record]:
     """Yield {session_id, stash, ref} of each stream with work in a stash.  archived: stream id ->
     the ref that keeps it."""
     stash = refs.Stash(repo).list_entries()
-    for marker in others.read_here(repo) if stash else ():
-        for stream in edits.list_open_streams(repo, marker):
-            files = [(path, (file["mode"], file["oid"])) for path, file in stream["files"].items()]
-            for number, entries in enumerate(stash if stream["id"] in archived else ()):
-                if any(entries.has(path, entry) for path, entry in files):
-                    details = {"stash": f"stash@{{{number}}}", "ref": archived[stream["id"]]}
-                    yield {"session_id": marker["session_id"], **details}
-                    break
+    if stash:
+        for marker in others.read_here(repo):
+            for stream in edits.list_open_streams(repo, marker):
+                files = [
+                    (path, (file["mode"], file["oid"])) for path, file in stream["files"].items()
+                ]
+                for number, entries in enumerate(stash if stream["id"] in archived else ()):
+                    if any(entries.has(path, entry) for path, entry in files):
+                        details = {"stash": f"stash@{{{number}}}", "ref": archived[stream["id"]]}
+                        yield {"session_id": marker["session_id"], **details}
+                        break
 
 
 # Temporary checkpoints that a script describes instead of the worktree.
@@ -401,7 +424,8 @@ def write_stated(repo: Repo, state: State, head: str, record: Record) -> Record:
     message = record.get("message")
     if not isinstance(message, str) or not message.strip():
         raise InputError("'message' of a checkpoint must be a text that is not empty")
-    files, metadata = _parse_files(repo.objects, record), _store_metadata(repo, record)
+    files = _parse_files(repo.objects, record)
+    metadata = _store_metadata(repo, record)
     head_tree = find_tree(repo.objects, head)
     head_lookup = Lookup(repo.objects, head_tree)
     tip = find_current(repo, state, head)
@@ -440,7 +464,9 @@ def _parse_entry(objects: Objects, path: str, entry: object) -> Entry:
     if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(e, str) for e in entry):
         raise InputError(f"'files' has no mode and oid for {path!a}")
     mode, oid = entry
-    blob = objects.read(oid) if mode in _MODES and len(oid) >= 40 else None
+    blob = None
+    if mode in _MODES and len(oid) >= 40:
+        blob = objects.read(oid)
     if blob is None or blob[1] != "blob":
         raise InputError(f"'files' names no blob for {path!a}")
     return mode, oid
@@ -450,11 +476,13 @@ def _store_metadata(repo: Repo, record: Record) -> dict[str, Entry]:
     metadata = record.get("metadata", {})
     if not isinstance(metadata, dict) or not all(isinstance(t, str) for t in metadata.values()):
         raise InputError("'metadata' of a checkpoint must be an object of texts")
-    redactor, entries = Lazy(repo, str(record.get("session_id"))), {}
+    redactor = Lazy(repo, str(record.get("session_id")))
+    entries = {}
     for name, text in metadata.items():
-        redact = (
-            redactor.redact_jsonl if name.startswith(transcripts.NAME) else redactor.redact_text
-        )
+        if name.startswith(transcripts.NAME):
+            redact = redactor.redact_jsonl
+        else:
+            redact = redactor.redact_text
         data = redact(text.encode("utf-8", "surrogateescape"))
         entries[check_path(name)] = (FILE, repo.objects.write("blob", data))
     return entries

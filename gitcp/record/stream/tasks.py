@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     """Note in the state a task that starts, or the agent id of a background task; return whether
     the state changed."""
-    tool, running = event.get("tool") or {}, state.setdefault("tasks", {})
+    tool = event.get("tool") or {}
+    running = state.setdefault("tasks", {})
     if tool.get("kind") != "task" or not tool.get("id"):
         return False
     if event["event"] == "subagent-start":
@@ -65,8 +66,10 @@ def build_step(repo: Repo, state: State, event: dict[str, Any], tip: Tip | None)
     if event["event"] == "todo":
         return _build_todo_step(repo, state, event, tip)
     tool = event.get("tool") or {}
-    task_id, agent_id = tool.get("id"), tool.get("agent_id") or event.get("agent_id")
-    running, ended = state.get("tasks", {}), state.setdefault("ended_tasks", {})
+    task_id = tool.get("id")
+    agent_id = tool.get("agent_id") or event.get("agent_id")
+    running = state.get("tasks", {})
+    ended = state.setdefault("ended_tasks", {})
     task_id = task_id or _find_by_agent(running, agent_id)
     if not task_id:
         return None  # the end of the call itself comes next, with its id
@@ -162,11 +165,10 @@ def _build_todo_step(
     number = 1 + sum(1 for path in stored_files if path.startswith(folder))
     data = json.dumps(tool.get("todos") or []).encode()
     can_redact = can_read_rules(repo)
-    todos = (
-        json.loads(get_redactor(repo, state["session_id"]).redact_document(data))
-        if can_redact
-        else []
-    )
+    if can_redact:
+        todos = json.loads(get_redactor(repo, state["session_id"]).redact_document(data))
+    else:
+        todos = []
     details = {
         "type": "todo",
         "tool_use_id": tool.get("id", ""),
@@ -183,9 +185,12 @@ def _build_todo_step(
 def find_task(state: State, agent_id: str | None) -> str | None:
     """The id of the task of a subagent's event; without an agent id, the only running task."""
     running = state.get("tasks", {})
-    if task_id := _find_by_agent({**running, **state.get("ended_tasks", {})}, agent_id):
+    task_id = _find_by_agent({**running, **state.get("ended_tasks", {})}, agent_id)
+    if task_id:
         return task_id
-    return str(next(iter(running))) if len(running) == 1 else None
+    if len(running) == 1:
+        return str(next(iter(running)))
+    return None
 
 
 def _find_by_agent(tasks: Mapping[str, Any], agent_id: str | None) -> str:
@@ -219,7 +224,9 @@ def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str,
     entry = Lookup(objects, tip["tree"])(f"{METADATA}{session_id}/tasks")
     from gitcp.git.objects.object_lists import list_files
 
-    return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
+    if entry:
+        return {path: oid for path, (_, oid) in list_files(objects, entry[1])}
+    return {}
 
 
 def _read_transcript(repo: Repo, state: State, agent_id: str, path: str | None) -> bytes | None:
@@ -227,7 +234,8 @@ def _read_transcript(repo: Repo, state: State, agent_id: str, path: str | None) 
     if not agent_id:
         return None
     try:
-        session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
+        session = state.get("transcript_path") or ""
+        agent = state.get("agent_type", "")
         path = path or locate_subagent_transcript(agent, session, agent_id)
         redactor = Lazy(repo, state["session_id"])
         source = transcripts.Source(state["session_id"], path, redactor, agent_id=agent_id)

@@ -120,7 +120,8 @@ def _collect_streams(
     the tip or with dirty files."""
     streams: dict[str, tuple[str, Entries]] = {}
     writers = credit.list_writers(journal.read_journal(repo), dirty)
-    writers |= list_sessions(repo.objects, tip) if tip else set()
+    if tip:
+        writers |= list_sessions(repo.objects, tip)
     concerned = [m for m in session.read_concerned(repo, writers) if session.is_home(repo, m)]
     foreign = [m for m in concerned if m["session_id"] != state["session_id"]]
     for marker in [*foreign, session.build_marker(state)]:
@@ -132,7 +133,10 @@ def _collect_streams(
         for stream in edits.list_open_streams(repo, marker):
             _, files = streams.setdefault(stream["id"], (stream["ref"], {}))
             for path, file in stream["files"].items():
-                files[path] = (file["mode"], file["oid"]) if file["oid"] else None
+                if file["oid"]:
+                    files[path] = (file["mode"], file["oid"])
+                else:
+                    files[path] = None
     return streams
 
 

@@ -141,7 +141,8 @@ def _refresh_entries(repo: Repo, place: StreamPlace, content: Content) -> None:
 
 def _write_tree(objects: Objects, state: State, place: StreamPlace, content: Content) -> str:
     edits: dict[str, Entry | None] = dict(content["entries"])
-    folder, previous = METADATA + state["session_id"], None
+    folder = METADATA + state["session_id"]
+    previous = None
     if place["parent"]:
         edits |= read_metadata(objects, place["parent"]["tree"])
         # Of the session's own metadata only tasks and turns are kept.
@@ -162,10 +163,12 @@ def _record_files(held: Journal, state: State, place: StreamPlace, content: Cont
     else:
         streams.remove(stream)
     streams.append(stream)  # the last one is where the session is
-    stream["ref"], stream["base_commit"] = place["ref"], content["head"]
+    stream["ref"] = place["ref"]
+    stream["base_commit"] = content["head"]
     left_streams = {other["id"]: _list_superseded(other, content) for other in streams[:-1]}
     left_streams[stream["id"]] = content["undone"] & stream["files"].keys()
-    turn_id, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
+    turn_id = state.get("turn_id", "")
+    files = {**content["mine"], **content["away"]}
     edits.record_checkpoint(held, state, stream["id"], files, turn_id, left_streams, waiting=True)
     read_streams(held.repo, state)
     state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
@@ -220,7 +223,8 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
     candidates = refs.list_refs(repo, *PREFIXES)
     parsed = ((ref, ids.parse_shadow(ref)) for ref in candidates)
     here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
-    tips, at_base = [], list_branches(repo, base, candidates)
+    tips = []
+    at_base = list_branches(repo, base, candidates)
     at_new = list_branches(repo, new, candidates)
     for ref in dict.fromkeys([*at_base, *here]):
         if ref in at_new:
@@ -263,7 +267,8 @@ def _settle_stream(repo: Repo, tip: Tip, commit: Commit, condensed: set[str]) ->
         }
         tree = edit_tree(repo.objects, commit["tree"], {**present, **metadata})
         owner = tip["session_id"]
-        owner = owner if owner in paths_by_session else min(paths_by_session)
+        if owner not in paths_by_session:
+            owner = min(paths_by_session)
         about = (owner, commit["oid"], tip["stream"])
         message = build_message(CARRIED, *about)
         oid = write_commit(repo, tree, [], message)
@@ -282,7 +287,8 @@ def _settle_stream(repo: Repo, tip: Tip, commit: Commit, condensed: set[str]) ->
 
 def _holds_withdrawn_work(repo: Repo, tip: Tip) -> bool:
     """Whether checkpoints of a stream have work that was taken back before a commit took it."""
-    sessions, lines = list_sessions(repo.objects, tip), journal.read_journal(repo)
+    sessions = list_sessions(repo.objects, tip)
+    lines = journal.read_journal(repo)
     if not any(list_withdrawn(repo, lines, name, tip["stream"]) for name in sessions):
         return False
     first = commit = need_commit(repo.objects, tip["oid"])
@@ -293,7 +299,9 @@ def _holds_withdrawn_work(repo: Repo, tip: Tip) -> bool:
         commit = need_commit(repo.objects, commit["parents"][0])
     # The archive of an earlier commit has what came before the stream was carried forward.
     is_carried = first["message"].startswith(CARRIED)
-    since = parse_ident(first["committer"])[1] * 1_000_000_000 if is_carried else 0
+    since = 0
+    if is_carried:
+        since = parse_ident(first["committer"])[1] * 1_000_000_000
     return any(list_withdrawn(repo, lines, name, tip["stream"], since) for name in sessions)
 
 
@@ -327,8 +335,12 @@ def write_files(
 ) -> dict[str, Entry]:
     """path below folder -> entry of the files that copy a state, without those that the previous
     tree has.  folder: the session's metadata directory."""
-    turn_id, turns = state.get("turn_id", ""), state.get("turns", {})
-    last_turn = {turn_id: turns[turn_id]} if turn_id in turns else {}
+    turn_id = state.get("turn_id", "")
+    turns = state.get("turns", {})
+    if turn_id in turns:
+        last_turn = {turn_id: turns[turn_id]}
+    else:
+        last_turn = {}
     brief: Any = {**state, "turns": last_turn}
     finished: dict[str, bytes] = {}
     for turn, facts in reversed(turns.items()):
@@ -338,7 +350,10 @@ def write_files(
         if previous and previous(f"{folder}/{path}"):
             break  # the turns before it are there, too
         finished[path] = json.dumps({turn: facts}).encode()
-    oids = objects.write_blobs([*finished.values()]) if finished else []
+    if finished:
+        oids = objects.write_blobs([*finished.values()])
+    else:
+        oids = []
     entries = {path: ("100644", oid) for path, oid in zip(finished, oids, strict=True)}
     return {NAME: ("100644", objects.write("blob", session.dump_state(brief))), **entries}
 
@@ -363,7 +378,10 @@ def find_place(repo: Repo, state: State, base: str) -> StreamPlace:
     numbered = suffixed and parent and parent["ref"].startswith(branch + "-")
     if parent and (numbered or parent["ref"] == branch or (suffixed and parent is current)):
         return _build_place(parent["ref"], parent["oid"], parent)
-    moved = [(parent["ref"], None, parent["oid"])] if parent else []
+    if parent:
+        moved = [(parent["ref"], None, parent["oid"])]
+    else:
+        moved = []
     if suffixed:
         number = max([0, *map_suffixes(repo, base)]) + 1
         return _build_place(build_ref(repo, base, number), None, parent, after=moved)
@@ -430,7 +448,10 @@ def rename_stream(repo: Repo, tip: Tip, base: str) -> list[refs.Update]:
         ref = build_ref(repo, base, number)
     if ref == tip["ref"]:
         return [(ref, tip["oid"], tip["oid"])]
-    update = archive_stream(repo, tip) if repo.objects.read(ref) else (ref, tip["oid"], None)
+    if repo.objects.read(ref):
+        update = archive_stream(repo, tip)
+    else:
+        update = (ref, tip["oid"], None)
     return [update, (tip["ref"], None, tip["oid"])]
 
 

@@ -61,7 +61,8 @@ def begin_turn(
 def take_prompt(repo: Repo, state: State, text: str) -> None:
     """Set the prompt of a session's turn."""
     prompt = redactor.redact_text(repo, prompt_text.clean_prompt(text), state["session_id"])
-    if (name := prompt_text.name_prompt(prompt)) and not state.get("first_prompt"):
+    name = prompt_text.name_prompt(prompt)
+    if name and not state.get("first_prompt"):
         state["first_prompt"] = prompt_text.shorten_prompt(name)
     state["turns"][state["turn_id"]]["prompt"] = prompt[:_PROMPT]
 
@@ -78,7 +79,8 @@ def note_process(repo: Repo, state: State, event: Record) -> None:
 def refuse_elsewhere(repo: Repo, state: State) -> None:
     """Raise SessionIDConflictError if the session is active in another worktree in a live process
     other than this hook's agent (doc/behaviour.md "Conflicts and warnings")."""
-    active_path, path = state.get("worktree_path", ""), repo.worktree
+    active_path = state.get("worktree_path", "")
+    path = repo.worktree
     if is_home(repo, state) or state.get("phase") != phases.ACTIVE:
         return
     if not os.path.isdir(active_path):
@@ -93,7 +95,8 @@ def refuse_elsewhere(repo: Repo, state: State) -> None:
 
 def move_home(repo: Repo, state: State) -> str | None:
     """Move the session to this worktree if its home is another; the message that says so."""
-    old_path, new_path = state.get("worktree_path", ""), repo.worktree
+    old_path = state.get("worktree_path", "")
+    new_path = repo.worktree
     stays = is_home(repo, state)
     state["worktree_path"] = new_path
     if stays:

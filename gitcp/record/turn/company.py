@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Marker, State
 
 
-_OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
+_OLD = "disable-multisession-warning"
+_NEW = "enable-multisession-warning"
 
 
 def format_greeting(repo: Repo, session_id: str, head: str) -> str:
@@ -27,7 +28,9 @@ def format_greeting(repo: Repo, session_id: str, head: str) -> str:
     lines = ["gitcp: this conversation will be linked to your next commit."]
     company = list_company(repo, session_id, head)
     if company:
-        have = "conversation has" if len(company) == 1 else "conversations have"
+        have = "conversations have"
+        if len(company) == 1:
+            have = "conversation has"
         lines.append(f"{len(company)} other {have} uncommitted work here; see 'gitcp status'.")
     return "\n".join(lines)
 
@@ -74,7 +77,10 @@ def wants_warning(repo: Repo) -> bool:
         if repo.config.get_all(f"gitcp.{_NEW}"):
             return bool(repo.config.get_option(f"gitcp.{_NEW}"))
         old = repo.config.get_option(f"gitcp.{_OLD}")
-        enabled = _read_settings(repo) if old is None else not old
+        if old is None:
+            enabled = _read_settings(repo)
+        else:
+            enabled = not old
         if enabled is not None:
             scope = ("config", "--local")
             repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
@@ -98,7 +104,9 @@ def _read_settings(repo: Repo) -> bool | None:
             settings |= {**(options if isinstance(options, dict) else {}), **document}
     if isinstance(settings.get(_NEW), bool):
         return bool(settings[_NEW])
-    return not settings[_OLD] if isinstance(settings.get(_OLD), bool) else None
+    if isinstance(settings.get(_OLD), bool):
+        return not settings[_OLD]
+    return None
 
 
 def format_warning(repo: Repo, sessions: list[Marker]) -> str:

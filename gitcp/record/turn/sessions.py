@@ -60,7 +60,10 @@ def list_sessions(repo: Repo, stored: bool = True) -> list[Record]:
 def list_temporary(repo: Repo) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
     chains = stream_list.read_chains(repo, list_tips(repo))
-    return [checkpoint for chain in chains.values() for checkpoint in chain]
+    found: list[Record] = []
+    for chain in chains.values():
+        found += chain
+    return found
 
 
 def build_records(states: Iterable[State], temporaries: Iterable[Record]) -> list[Record]:
@@ -140,7 +143,9 @@ def _build_part(checkpoint_id: str, entry: SessionEntry) -> Record:
 
 def _get_intent(metadata: dict[str, Any]) -> str:
     stored = metadata.get("summary")
-    intent = stored.get("intent") if isinstance(stored, dict) else None
+    intent = None
+    if isinstance(stored, dict):
+        intent = stored.get("intent")
     return intent if isinstance(intent, str) else ""
 
 
@@ -151,7 +156,8 @@ def _add_descriptions(
     session_ids = [session_id for session_id in first if not sessions[session_id]["description"]]
     prompts = _read_prompts(repo, [first[session_id][1]["tree"] for session_id in session_ids])
     for session_id, prompt in zip(session_ids, prompts, strict=True):
-        session, metadata = sessions[session_id], first[session_id][1]["metadata"]
+        session = sessions[session_id]
+        metadata = first[session_id][1]["metadata"]
         session["description"] = prompt or f"{session['agent_type'] or 'Agent'} session"
         session["started_at"] = metadata.get("created_at", "")
 
@@ -165,10 +171,12 @@ def _read_prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
             entries = [_read_entries(repo.objects, tree) for tree in part]
             repo.objects.ahead.fetch(e[format.PROMPT][1] for e in entries if format.PROMPT in e)
             for entry in entries:
-                blob = (
-                    repo.objects.read(entry[format.PROMPT][1]) if format.PROMPT in entry else None
-                )
-                joined = decode_name(blob[2]) if blob and blob[1] == "blob" else ""
+                blob = None
+                if format.PROMPT in entry:
+                    blob = repo.objects.read(entry[format.PROMPT][1])
+                joined = ""
+                if blob and blob[1] == "blob":
+                    joined = decode_name(blob[2])
                 prompts = (p.strip() for p in joined.split(format.SEPARATOR))
                 yield next(iter(schema.select_typed(prompts)), "")
             repo.objects.ahead.forget()
@@ -212,8 +220,12 @@ def read_state(repo: Repo, session_id: str) -> State:
 def get_last_prompt(state: State) -> str:
     """The last prompt of a session that its state has and a person typed; '' without one."""
     turns = state.get("turns")
-    last = turns.get(state.get("turn_id", "")) if isinstance(turns, dict) else None
-    turn_prompt = last.get("prompt") if isinstance(last, dict) else None
+    last = None
+    if isinstance(turns, dict):
+        last = turns.get(state.get("turn_id", ""))
+    turn_prompt = None
+    if isinstance(last, dict):
+        turn_prompt = last.get("prompt")
     known = (str(prompt or "") for prompt in (turn_prompt, state.get("first_prompt")))
     return next(filter(prompt_text.name_prompt, known), "")
 
@@ -229,7 +241,8 @@ def pick_id(prefix: str, ids: Iterable[str]) -> str:
 def list_recent(repo: Repo, count: int, limit: int | None = None) -> tuple[list[State], int]:
     """(the states of open sessions, at most the newest `limit`, and of the `count` newest others;
     the number of sessions left out)."""
-    ids, marked_ids = others.list_state_ids(repo), set(list_marked_ids(repo))
+    ids = others.list_state_ids(repo)
+    marked_ids = set(list_marked_ids(repo))
     open_ids = [session_id for session_id in ids if session_id in marked_ids]
     closed_ids = [session_id for session_id in ids if session_id not in marked_ids]
     rank = partial(_compute_rank, get_folder(repo))
@@ -287,12 +300,12 @@ def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
         _begin_here(ctx, state)
     elsewhere.forget_visits(ctx.repo, state)
     ctx.keep(state)
-    remaining = [
-        {"worktree": other.worktree if other else "", "files": files}
-        for visit in elsewhere.list_worktrees(ctx.repo, state)
-        if (files := sorted(elsewhere.read_work(ctx.repo, visit, session_id).list_paths()))
-        for other in [find_worktree(ctx.repo, visit)]
-    ]
+    remaining = []
+    for visit in elsewhere.list_worktrees(ctx.repo, state):
+        files = sorted(elsewhere.read_work(ctx.repo, visit, session_id).list_paths())
+        if files:
+            for other in [find_worktree(ctx.repo, visit)]:
+                remaining.append({"worktree": other.worktree if other else "", "files": files})
     return _build_adopted_record(state, old_path, remaining)
 
 
@@ -304,8 +317,12 @@ def _adopt_from(ctx: Context, other_ctx: Context, session_id: str) -> Record:
         raise Error(
             f"the state of session '{session_id}' cannot be read: {clone_state['unreadable']}"
         )
-    old_path, home = clone_state["worktree_path"], clone_state.get("worktree_id", "")
-    files = {path for stream in clone_state["streams"] for path in stream["files"]}
+    old_path = clone_state["worktree_path"]
+    home = clone_state.get("worktree_id", "")
+    files = set()
+    for stream in clone_state["streams"]:
+        for path in stream["files"]:
+            files.add(path)
     files |= set(elsewhere.read_work(clone, home, session_id).list_paths())
     state = _unite_states(ctx, clone_state)
     _begin_here(ctx, state)
@@ -341,7 +358,8 @@ def _unite_states(ctx: Context, state: State) -> State:
 
 def _begin_here(ctx: Context, state: State) -> None:
     """Begin the turn, or its continuation, with this worktree as it is now."""
-    repo, look = ctx.repo, looks.look_at_worktree(ctx.repo)
+    repo = ctx.repo
+    look = looks.look_at_worktree(ctx.repo)
     head = look.scan.head or refs.get_zeros(repo)
     dirty = scan.resolve_changes(ctx.repo.objects, look.scan, write=False)
     look.take(head, dirty)

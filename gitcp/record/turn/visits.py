@@ -45,7 +45,8 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
     home: None if the client was started in no repository with gitcp.  read_prompt: gives the
     turn's prompt if there is no home."""
     try:
-        session_id, name = ids.check_session_id(event.get("session_id")), event["event"]
+        session_id = ids.check_session_id(event.get("session_id"))
+        name = event["event"]
     except InputError:
         return
     if home:
@@ -81,7 +82,8 @@ def _begin_call(event: Record, home: Repo | None) -> Events:
 
 def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
     """The call's end where it began; where it did not, what has changed is nobody's."""
-    session_id, call_id = event["session_id"], event["tool"].get("id", "")
+    session_id = event["session_id"]
+    call_id = event["tool"].get("id", "")
     found = {repo.common: (repo, paths) for repo, paths in _find_others(event, home)}
     for repo, state in _list_visited(session_id, home):
         if _has_begun(repo, state, call_id):
@@ -135,14 +137,18 @@ def _make_event(event: Record, paths: Iterable[str] = ()) -> Record:
 
 def _find_others(event: Record, home: Repo | None) -> list[tuple[Repo, list[str]]]:
     """The other repositories that a call names, each with the paths that its tool writes there."""
-    named = event.get("elsewhere", ()) if home else _list_named(event)
+    if home:
+        named = event.get("elsewhere", ())
+    else:
+        named = _list_named(event)
     found: dict[str, tuple[Repo, list[str]]] = {}
     for path in dict.fromkeys(named):
         root = journal.find_root_above(path)
         repo = _find_registered(root) if root else None
         if repo and not (home and repo.common == home.common):
             _, paths = found.setdefault(repo.common, (repo, []))
-            paths += [path] if os.path.basename(path) != ".git" else []
+            if os.path.basename(path) != ".git":
+                paths += [path]
     return list(found.values())[:_MOST]
 
 
@@ -158,19 +164,25 @@ def _list_named(event: Record) -> list[str]:
 def _find_registered(root: str) -> Repo | None:
     """The repository of a worktree if the person registered it and gitcp is at work there."""
     try:
-        repo = Repo.find_at(root) if registered.is_registered(root) else None
+        repo = None
+        if registered.is_registered(root):
+            repo = Repo.find_at(root)
     except Error as e:
         append_trace("visits", f"{root}: {e}")
         return None
     is_on = repo and repo.top and os.path.isdir(repo.join_shared())
-    return repo if repo and is_on and not is_off(repo) else None
+    if repo and is_on and not is_off(repo):
+        return repo
+    return None
 
 
 def _follow_home(repo: Repo, session_id: str) -> tuple[Repo, State | None]:
     """(the worktree of a repository in which a session is, its state there)."""
     state = others.peek_state(repo, session_id)
     path = state.get("worktree_path") if state else None
-    there = _find_registered(path) if path and path != repo.worktree else None
+    there = None
+    if path and path != repo.worktree:
+        there = _find_registered(path)
     return (there if there and there.common == repo.common else repo), state
 
 
@@ -193,7 +205,8 @@ def note_visit(session_id: str, repo: Repo, home: Repo | None = None) -> None:
     os.makedirs(folder, 0o700, exist_ok=True)
     for each in filter(None, (home, repo)):
         key = ids.start_sha256(os.fsencode(each.common)).hexdigest()[:32]
-        path, place = os.path.join(folder, key), os.fsencode(each.worktree)
+        path = os.path.join(folder, key)
+        place = os.fsencode(each.worktree)
         if files.peek(path) != place:
             files.replace_file(path, place, 0o600, durable=False)
 

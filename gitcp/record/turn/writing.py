@@ -47,7 +47,10 @@ class Shares:
     """
 
     def __init__(self, changed: set[str], mine: set[str], undone: set[str], away: Entries) -> None:
-        self.changed, self.mine, self.undone, self.away = changed, mine, undone, away
+        self.changed = changed
+        self.mine = mine
+        self.undone = undone
+        self.away = away
 
 
 class Turn:
@@ -67,8 +70,13 @@ class Turn:
         stored: StoredTranscript | None,
         shares: Shares,
     ) -> None:
-        self.look, self.base, self.head, self.tip = look, base, head, tip
-        self.entries, self.stored, self.shares = entries, stored, shares
+        self.look = look
+        self.base = base
+        self.head = head
+        self.tip = tip
+        self.entries = entries
+        self.stored = stored
+        self.shares = shares
 
     def end_turn(self, repo: Repo, state: State, event: dict[str, Any]) -> None:
         """End the turn: the dirty files of now become the baseline of the next, or of its
@@ -92,13 +100,19 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
 
     look: the caller's look at the worktree, None to take one."""
     look = look or looks.look_at_worktree(repo)
-    base, head = read_baseline(repo, state["session_id"]), look.scan.head or refs.get_zeros(repo)
+    base = read_baseline(repo, state["session_id"])
+    head = look.scan.head or refs.get_zeros(repo)
     tip = find_current(repo, state, head)
-    tip_lookup = _look_up_tip(repo.objects, tip["tree"]) if tip else None
+    tip_lookup = None
+    if tip:
+        tip_lookup = _look_up_tip(repo.objects, tip["tree"])
     entries = scan.resolve_changes(repo.objects, look.scan, write=True, find_held=tip_lookup)
     stored = transcripts.store_session(repo, state, most=transcripts.AT_ONCE)
     work = collect_work(look.take(head, entries, state), state["session_id"])
-    recorded = {path for stream in state["streams"] for path in stream["files"]}
+    recorded = set()
+    for stream in state["streams"]:
+        for path in stream["files"]:
+            recorded.add(path)
     start = base or {"dirty": {}, "head": head}
     committed = _list_committed(repo.objects, start["head"], head)
     changed = stream_choice.list_changed_paths(start["dirty"], entries, committed)
@@ -139,8 +153,11 @@ def write_turn(
     the turn, and its next changes are measured from there.  Raises Moved if HEAD has moved since
     the caller read it.
     """
-    session_id, middle = state["session_id"], event["event"] in MIDDLE
-    turn, step, oid = read_turn(repo, state, look), None, None
+    session_id = state["session_id"]
+    middle = event["event"] in MIDDLE
+    turn = read_turn(repo, state, look)
+    step = None
+    oid = None
     if turn.head != state["base_commit"]:
         # A commit made since the caller looked is not linked yet.
         raise Moved("HEAD", state["base_commit"], turn.head)
@@ -211,11 +228,15 @@ def write_metadata(
     objects: Objects, state: State, turn: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
-    scanned_prompts = turn.stored.scan["prompts"] if turn.stored and turn.stored.scan else []
+    if turn.stored and turn.stored.scan:
+        scanned_prompts = turn.stored.scan["prompts"]
+    else:
+        scanned_prompts = []
     prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
     text = prompt_text.join_prompts(prompt_text.list_turn_prompts(scanned_prompts, prompt))
     files = {"prompt.txt": text.encode("utf-8", "surrogateescape")}
-    files |= step["files"] if step else {}
+    if step:
+        files |= step["files"]
     if turn.look.scan.omitted:
         files["omitted.json"] = json.dumps(turn.look.scan.omitted, indent=2).encode() + b"\n"
     entries = {

@@ -27,8 +27,13 @@ class Conversation:
     def __init__(
         self, client: Client, path: str, session: str, agent: str, cwd: str, st: os.stat_result
     ) -> None:
-        self.client, self.path, self.session, self.agent = client, path, session, agent
-        self.cwd, self.size, self.mtime = cwd, st.st_size, st.st_mtime
+        self.client = client
+        self.path = path
+        self.session = session
+        self.agent = agent
+        self.cwd = cwd
+        self.size = st.st_size
+        self.mtime = st.st_mtime
         born = getattr(st, "st_birthtime", None) or os.stat(os.path.dirname(path) or ".").st_mtime
         self.created = min(born, self.mtime)
 
@@ -48,7 +53,9 @@ def make_relative(path: str, roots: Sequence[str]) -> str:
             relative = path[len(root) + 1 :]
             if relative.startswith(".claude/worktrees/"):
                 relative = "/".join(relative.split("/")[3:])
-            return "" if relative.split("/")[0] in ("", ".git", ".jj", ".entire") else relative
+            if relative.split("/")[0] in ("", ".git", ".jj", ".entire"):
+                return ""
+            return relative
     return ""
 
 
@@ -70,7 +77,8 @@ def find_conversations(
                 path = client.fetch(source, folder)
                 if path in conversations:
                     continue
-                if conversation := find_conversation(client, path, root, roots, since):
+                conversation = find_conversation(client, path, root, roots, since)
+                if conversation:
                     conversations[path] = conversation
     return sorted(conversations.values(), key=lambda item: (item.mtime, item.path))
 
@@ -88,9 +96,11 @@ def find_conversation(
     except OSError:
         return None
     cwd = head["cwd"] or client.read_directory(path, default_root)
-    session, agent = head["session"], head["agent"]
+    session = head["session"]
+    agent = head["agent"]
     if head["parent"]:  # a subagent's own session
-        session, agent = head["parent"], session
+        agent = session
+        session = head["parent"]
     try:
         ids.check_session_id(session)
     except InputError:

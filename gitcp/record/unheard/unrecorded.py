@@ -262,7 +262,8 @@ def look(repo: Repo) -> Record:
     with exclusive(repo, "unheard"):
         record = Record(repo)
         clients = [agents.get_client(name) for name in agents.list_names() if is_looked_at(name)]
-        home, roots = os.path.expanduser("~"), list_roots(repo)
+        home = os.path.expanduser("~")
+        roots = list_roots(repo)
         folders = _list_folders(clients, home, roots)  # before the files in them are listed
         if not record.periods:
             _write_folders(repo, folders)
@@ -517,10 +518,13 @@ def describe(found: Sequence[Unheard]) -> str:
 
 def _format_day(seconds: int) -> str:
     """A time as people name it today: by the clock, the day of the week, or the date."""
-    day, today = time.localtime(seconds), time.localtime()
+    day = time.localtime(seconds)
+    today = time.localtime()
     if day[:3] == today[:3]:
         return time.strftime("%H:%M", day)
     if time.time() - seconds < 6 * 24 * 3600:
         return time.strftime("%A", day)
-    form = "%-d %B" if day.tm_year == today.tm_year else "%-d %B %Y"
+    form = "%-d %B %Y"
+    if day.tm_year == today.tm_year:
+        form = "%-d %B"
     return time.strftime(form, day)
