@@ -27,9 +27,9 @@ _UNBORN = "unborn"
 
 def list_keys(repo: Repo) -> tuple[str, ...]:
     """The trailer keys by which a commit names its session (gitcp.session-trailers)."""
-    configured = [
-        word for value in repo.config.get_all("gitcp.session-trailers") for word in value.split()
-    ]
+    configured = []
+    for value in repo.config.get_all("gitcp.session-trailers"):
+        configured += value.split()
     return tuple(configured) or guard_rules.KEYS
 
 
@@ -40,7 +40,10 @@ def read_base(repo: Repo) -> Base:
 
         return _make_jj_base(repo, jj.read_here(repo.worktree))
     name = refs.read_branch(repo)
-    oid = refs.read_head(repo) if name == "HEAD" else refs.read_ref(repo, name)
+    if name == "HEAD":
+        oid = refs.read_head(repo)
+    else:
+        oid = refs.read_ref(repo, name)
     return _make_git_base(repo, name, oid)
 
 
@@ -91,7 +94,8 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
             "workspace": guard_rules.find_workspace_owner(message),
         }
         _write_cache(repo, cached)
-    sessions, workspace = cached["sessions"], cached["workspace"]
+    sessions = cached["sessions"]
+    workspace = cached["workspace"]
     return {"vcs": "git", "name": name, "id": oid, "sessions": sessions, "workspace": workspace}
 
 
@@ -116,7 +120,9 @@ def judge_prompt(repo: Repo, session_id: str) -> str:
     """The objection to a first edit in this working copy; '' if its base is safe."""
     base = read_base(repo)
     judged = guard_rules.judge_start(base, session_id, find_live(repo, base))
-    return "" if judged["verdict"] == "allow" else format_objection(judged, session_id)
+    if judged["verdict"] == "allow":
+        return ""
+    return format_objection(judged, session_id)
 
 
 def list_company(repo: Repo, session_id: str) -> list[str]:

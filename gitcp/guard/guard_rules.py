@@ -106,7 +106,9 @@ def find_workspace_owner(message: bytes) -> str | None:
     if MARKER not in message:
         return None
     words = message.partition(MARKER)[2].partition(_OWNER)[2].split()
-    return words[0].decode(errors="replace") if words else ""
+    if words:
+        return words[0].decode(errors="replace")
+    return ""
 
 
 def make_base(vcs: str, name: str, short_id: str, message: bytes, keys: Sequence[str]) -> Base:

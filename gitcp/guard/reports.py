@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
     """session -> the paths of its open edits that the discards of a command of session_id cover,
     for sessions whose agent runs."""
-    lines, lost = read_journal(repo), dict[str, list[str]]()
+    lines = read_journal(repo)
+    lost = dict[str, list[str]]()
     tree = find_tree(repo.objects, "HEAD")
-    head, staged = Lookup(repo.objects, tree), list_staged(repo, tree or repo.empty_tree)
+    head = Lookup(repo.objects, tree)
+    staged = list_staged(repo, tree or repo.empty_tree)
     for other in guard.list_open(repo, session_id):
         work = collect_work(lines, other)
         for path in filter(work.is_present, work.list_paths()):
@@ -54,18 +56,21 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
 def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[str]]:
     """session -> the paths of its open edits that a call of session_id has deleted or taken back,
     by the look at its end, for sessions whose agent runs."""
-    lines, lost = read_journal(repo), dict[str, list[str]]()
+    lines = read_journal(repo)
+    lost = dict[str, list[str]]()
     numbers = [
         n for n, line in enumerate(lines) if credit.get_cause(line)[::2] == (session_id, call_id)
     ]
     edits = [lines[n] for n in numbers if "path" in lines[n]]
     moved = {line.get("follows") for line in edits}
     gone = {x["path"]: x["after"] is None for x in edits if x["path"] not in moved}
-    for other in guard.list_open(repo, session_id) if gone else ():
-        before, after = collect_work(lines[: numbers[0]], other), collect_work(lines, other)
-        for path in filter(before.is_present, gone):
-            if gone[path] or not after.is_present(path):
-                lost.setdefault(other, []).append(path)
+    if gone:
+        for other in guard.list_open(repo, session_id):
+            before = collect_work(lines[: numbers[0]], other)
+            after = collect_work(lines, other)
+            for path in filter(before.is_present, gone):
+                if gone[path] or not after.is_present(path):
+                    lost.setdefault(other, []).append(path)
     return lost
 
 
@@ -74,7 +79,8 @@ def record_call(repo: Repo, event: dict[str, Any]) -> str:
 
     The caller holds the session's lock.
     """
-    tool, session_id = event.get("tool") or {}, event["session_id"]
+    tool = event.get("tool") or {}
+    session_id = event["session_id"]
     with Journal(repo) as journal:
         edits = _list_edits(journal.lines, session_id, str(tool.get("id") or ""))
         if not edits:
@@ -85,7 +91,10 @@ def record_call(repo: Repo, event: dict[str, Any]) -> str:
             return ref
         if not clean:
             first = EDITS + session_id
-            ref = f"{first}.{parse_part_number(ref, first) + 1}" if tree else first
+            if tree:
+                ref = f"{first}.{parse_part_number(ref, first) + 1}"
+            else:
+                ref = first
             start = _build_start(repo, edits)
             subject = f"Where the edits of {session_id} begin"
             hold_edits(repo, journal, session_id, subject, ref, start)
@@ -102,7 +111,9 @@ def find_newest(repo: Repo, session_id: str) -> tuple[str, str]:
     ]
     ref = max(parts, key=lambda name: parse_part_number(name, first), default=first)
     tip = read_commit(repo.objects, ref)
-    entry = find_entry(repo.objects, tip["tree"], "change") if tip else None
+    entry = None
+    if tip:
+        entry = find_entry(repo.objects, tip["tree"], "change")
     return ref, entry[1] if entry else ""
 
 
@@ -114,7 +125,10 @@ def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Ed
     """
     opened = (n for n, line in enumerate(lines) if line.get("open") == call)
     start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
-    looked = lines[start].get("looked", {}) if start >= 0 else {}
+    if start >= 0:
+        looked = lines[start].get("looked", {})
+    else:
+        looked = {}
     since = [line for line in credit.list_edits(lines[start + 1 :]) if line.get("kept", True)]
     if looked:
         last = {line["path"]: credit.parse_entry(line["after"]) for line in since}
@@ -142,7 +156,9 @@ def _apply_edits(repo: Repo, tree: str, edits: list[Edit]) -> tuple[str, bool]:
 def _build_start(repo: Repo, edits: list[Edit]) -> str:
     """The tree of HEAD with the edited paths as they were before the edits."""
     head = refs.read_head(repo)
-    commit = read_commit(repo.objects, head) if head else None
+    commit = None
+    if head:
+        commit = read_commit(repo.objects, head)
     before_edits: dict[str, Version] = {}
     for path, before, _ in edits:
         before_edits.setdefault(path, before)
@@ -151,7 +167,9 @@ def _build_start(repo: Repo, edits: list[Edit]) -> str:
 
 def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:
     paths = list(dict.fromkeys(path for path, _, _ in edits))
-    others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    others = ""
+    if len(paths) > 1:
+        others = f" and {len(paths) - 1} more"
     return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{others}"
 
 

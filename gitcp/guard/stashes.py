@@ -25,7 +25,9 @@ def judge_call(repo: Repo, session_id: str, command: str, base: Base) -> list[Ve
     off the list."""
     entries = refs.list_stashes(repo)
     taken = find_taken_entries(command, entries)
-    return _judge(repo, session_id, taken, entries, base) if taken else []
+    if taken:
+        return _judge(repo, session_id, taken, entries, base)
+    return []
 
 
 def judge_taken(repo: Repo, session_id: str, call_id: str, base: Base) -> list[Verdict]:
@@ -56,7 +58,8 @@ def _judge(
     for oid in taken:
         owner = made[oid][0] if oid in made else ""
         if owner != session_id and (not owner or _is_live(repo, owner)):
-            name, paths = _name_entry(repo, oid, entries), list_paths(repo, oid)
+            name = _name_entry(repo, oid, entries)
+            paths = list_paths(repo, oid)
             verdicts.append(guard_rules.judge_stash(base, owner, name, own_entries, paths, call_id))
     return verdicts
 
@@ -71,6 +74,10 @@ def _is_live(repo: Repo, session_id: str) -> bool:
 def _name_entry(repo: Repo, oid: str, entries: Sequence[str]) -> str:
     """An entry for people, such as `1a2b3c4d5e6f stash@{0}: On main: message`."""
     commit = read_commit(repo.objects, oid)
-    place = f"stash@{{{entries.index(oid)}}}: " if oid in entries else ""
-    message = commit["message"].partition("\n")[0] if commit else ""
+    place = ""
+    if oid in entries:
+        place = f"stash@{{{entries.index(oid)}}}: "
+    message = ""
+    if commit:
+        message = commit["message"].partition("\n")[0]
     return f"{oid[:12]} {place}{message}".rstrip()

@@ -49,7 +49,8 @@ def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) 
 
 def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:
     """The claim of a tool-start event on paths, relative to the root of one working copy."""
-    tool, names = event.get("tool") or {}, sorted(set(paths))
+    tool = event.get("tool") or {}
+    names = sorted(set(paths))
 
     return {
         "key": make_key(event, tool, names),
@@ -75,7 +76,8 @@ def take_claim(
     each pause, to release locks that others need.  Claims of calls that their transcript shows
     ended are removed at once.
     """
-    limit, pause = time.monotonic() + wait, _POLL[0]
+    limit = time.monotonic() + wait
+    pause = _POLL[0]
     while True:
         with _lock_claims(repo):
             held = _list_living(repo)
@@ -127,7 +129,9 @@ def format_company(repo: Repo, session_ids: list[str]) -> str:
             name += f" (editing {', '.join(paths[:3])})"
         sessions.append(name)
     many = len(sessions) > 1
-    who = f"{len(sessions)} other sessions are" if many else "another session is"
+    who = "another session is"
+    if many:
+        who = f"{len(sessions)} other sessions are"
     return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"
 
 
@@ -204,7 +208,8 @@ def _remove_claim(repo: Repo, key: str) -> None:
 
 def leave_claim(repo: Repo, event: Record) -> None:
     """Release the claims of a session, or of one of its subagents, as its turn begins or ends."""
-    session_id, agent_id = event["session_id"], event.get("agent_id")
+    session_id = event["session_id"]
+    agent_id = event.get("agent_id")
     release_claims(
         repo,
         lambda c: c["session_id"] == session_id and (not agent_id or c["agent_id"] == agent_id),
@@ -221,7 +226,8 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     In `deny` a call with an objection claims nothing.  pausing: called before waiting for
     another's claim (take_claim).
     """
-    tool, deny = event.get("tool") or {}, guard.get_mode(repo) == "deny"
+    tool = event.get("tool") or {}
+    deny = guard.get_mode(repo) == "deny"
     if tool.get("kind") not in _KINDS:
         return ""
     copies = group_by_working_copy(repo, tool.get("input_paths") or ())
@@ -247,9 +253,14 @@ def _start_in_copy(
     repo: Repo, paths: list[str], event: Record, pausing: Callable[[], object] | None
 ) -> str:
     """The objection to a call in one working copy; pausing: None if nothing is denied."""
-    look, session_id, objections = guard.read_base(repo), event["session_id"], list[str]()
+    look = guard.read_base(repo)
+    session_id = event["session_id"]
+    objections = list[str]()
     judged = guard_rules.judge_start(look, session_id, guard.find_live(repo, look))
-    verdicts = [judged] if judged["verdict"] != "allow" and not _has_only_moves(event) else []
+    if judged["verdict"] != "allow" and not _has_only_moves(event):
+        verdicts = [judged]
+    else:
+        verdicts = []
     if not (verdicts and pausing):
         verdicts += _judge_discards(repo, event, look)
     for judged in verdicts:
@@ -258,7 +269,8 @@ def _start_in_copy(
             return objections[0]
     mine = make_claim(event, paths, look, repo.git.env)
     wait = _compute_wait(repo) if pausing else 0
-    if held := take_claim(repo, mine, wait, pausing):
+    held = take_claim(repo, mine, wait, pausing)
+    if held:
         judged = guard_rules.judge_editing(look, {**held[0], "path": held[1]})
         age = max(0, int(time.time() - held[0]["created"]))
         objections.append(guard.format_objection(judged, session_id, age=f"{age} s"))
@@ -292,7 +304,8 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
     for taking, judge in ((False, guard_rules.judge_discard), (True, guard_rules.judge_taking)):
         from gitcp.record.journal import elsewhere
 
-        if losses := elsewhere.find_losses(repo, command, cwd, taking):
+        losses = elsewhere.find_losses(repo, command, cwd, taking)
+        if losses:
             from gitcp.guard import reports
 
             lost = reports.find_lost(repo, event["session_id"], losses)
@@ -307,7 +320,11 @@ def end_call(event: Record, held: Held) -> tuple[str, bool]:
 
     A repeated tool-end, one without its tool-start, and a command that only moves are not judged.
     """
-    judged = [pair for copy, claim in held if (pair := _end_in_copy(copy, claim))]
+    judged = []
+    for copy, claim in held:
+        pair = _end_in_copy(copy, claim)
+        if pair:
+            judged.append(pair)
     if not judged or _has_only_moves(event):
         return "", False
     objections = [guard.format_objection(x, event["session_id"], edit_at) for x, edit_at in judged]
@@ -317,7 +334,8 @@ def end_call(event: Record, held: Held) -> tuple[str, bool]:
 def judge_losses(repo: Repo, event: Record) -> str:
     """The objection to a call that has discarded another session's work, '' if it has not, by the
     look at its end, whatever its words are.  A call without an id is not told from others."""
-    session_id, objections = event["session_id"], list[str]()
+    session_id = event["session_id"]
+    objections = list[str]()
     tools = [tool for tool in event.get("tools") or [event.get("tool") or {}] if tool.get("id")]
     stashing = {str(tool["id"]) for tool in tools if "stash" in str(tool.get("command") or "")}
     stashing.update(event.get("stashing", ()))
@@ -362,7 +380,8 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
     started: Any = claim["started"]
     if not started:
         return None
-    look, session_id = guard.read_base(repo), claim["session_id"]
+    look = guard.read_base(repo)
+    session_id = claim["session_id"]
     original = look if started["name"] == look["name"] else guard.read_base_again(repo, started)
     live = guard.find_live(repo, look, original)
     judged = guard_rules.judge_end(started, original, look, session_id, live)
@@ -373,8 +392,11 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
 
 
 def _compute_wait(repo: Repo) -> int:
-    wait, remaining = int(repo.config.get_option("gitcp.guard-wait")), git.count_seconds_left()
-    return wait if remaining is None else min(wait, int(remaining / 2))
+    wait = int(repo.config.get_option("gitcp.guard-wait"))
+    remaining = git.count_seconds_left()
+    if remaining is None:
+        return wait
+    return min(wait, int(remaining / 2))
 
 
 def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
@@ -413,7 +435,9 @@ def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
         repo = Repo.find(nearest, outside)
     except Error:
         return home, inside
-    return (repo, session.find_relative_path(repo, path)) if repo.top else (None, None)
+    if repo.top:
+        return (repo, session.find_relative_path(repo, path))
+    return (None, None)
 
 
 def _find_root(folder: str, stop: str | None) -> str | None:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 # Format the messages of refusals, for git and for jj.
-_SESSION, _CHANGE = 8, 12  # shown characters of an id; of a session, of its client's own id
+# shown characters of an id; of a session, of its client's own id
+_SESSION = 8
+_CHANGE = 12
 
 
 _FILES = 10  # files in a message
@@ -28,7 +30,8 @@ def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age:
         "take": _format_taking,
         "stash": _format_stash,
     }
-    if format_verdict := formats.get(verdict["verdict"]):
+    format_verdict = formats.get(verdict["verdict"])
+    if format_verdict:
         return format_verdict(verdict, session_id)
     if verdict["verdict"] == "editing":
         return _format_editing(verdict, session_id, age)
@@ -92,8 +95,12 @@ def _format_taking(verdict: Verdict, session_id: str) -> str:
 
 def _format_stash(verdict: Verdict, session_id: str) -> str:
     """The message for `stash`; its call is that of a tool that has taken the entry, '' before."""
-    call, entry, own = verdict["call"], verdict["entry"], verdict["own"]
-    whose = "another session's" if verdict["other"] else "the person's"
+    call = verdict["call"]
+    entry = verdict["entry"]
+    own = verdict["own"]
+    whose = "the person's"
+    if verdict["other"]:
+        whose = "another session's"
     steps = [f"Run `gitcp rewind --tool {call}`: it puts the entry and the files back"]
     if not call:
         steps = [f"Take this session's own entry: `git stash apply {oid[:12]}`" for oid in own[:1]]
@@ -109,7 +116,9 @@ def _format_stash(verdict: Verdict, session_id: str) -> str:
 
 def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
     paths = verdict["paths"]
-    more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
+    more = ""
+    if len(paths) > _FILES:
+        more = f" and {len(paths) - _FILES} more"
     return [
         ("Files:", ", ".join(paths[:_FILES]) + more),
         ("This session:", session_id[:_SESSION]),
@@ -134,9 +143,12 @@ def _format_discarding(verdict: Verdict, session_id: str) -> str:
 
 
 def _format_moved(verdict: Verdict, session_id: str, moved_path: str) -> str:
-    started, current = verdict["was"], verdict["base"]
+    started = verdict["was"]
+    current = verdict["base"]
     word = _name_kind(current)
-    look_at = "jj log -r @" if current["vcs"] == "jj" else "git log -1"
+    look_at = "git log -1"
+    if current["vcs"] == "jj":
+        look_at = "jj log -r @"
     return _lay_out(
         "The base moved during the edit",
         f"The working copy is not at the {word} that this edit began on.\n"
@@ -163,7 +175,9 @@ def _lay_out(title: str, what: str, steps: Sequence[str], facts: Sequence[tuple[
 
 
 def _name_subject(verdict: Verdict) -> str:
-    return "The stored original working copy" if verdict["stored"] else "The working copy"
+    if verdict["stored"]:
+        return "The stored original working copy"
+    return "The working copy"
 
 
 def _name_kind(base: Base) -> str:
@@ -178,7 +192,9 @@ def _list_ids(base: Base, session_id: str) -> list[tuple[str, str]]:
 
 
 def _format_way_back(base: Base) -> str:
-    command = "jj edit <your-work>" if base["vcs"] == "jj" else "git switch <your-branch>"
+    command = "git switch <your-branch>"
+    if base["vcs"] == "jj":
+        command = "jj edit <your-work>"
     return f"Run `{command}` to return to your working copy"
 
 
