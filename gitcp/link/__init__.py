@@ -102,7 +102,8 @@ def write_checkpoint(
             return writing.write_turn(repo, state, event, look)
         except Moved as e:
             git.append_trace("settle", f"again: {e}")
-            head, look = refs.read_base(repo), None
+            head = refs.read_base(repo)
+            look = None
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 
@@ -110,7 +111,8 @@ def follow_head(repo: Repo, state: State, head: str) -> None:
     """If HEAD has moved since the session's last event, link what was committed without our hooks,
     and move the session's streams (doc/behaviour.md "When HEAD moves").  HEAD may have come back
     to where it was."""
-    mark, now = refs.read_mark(state), refs.mark_head(repo, head)
+    mark = refs.read_mark(state)
+    now = refs.mark_head(repo, head)
     moves = refs.list_moves_since(repo, mark, now)
     if mark.oid != head or _has_left_commits(repo, moves, head):
         from gitcp.link import unhooked
@@ -143,7 +145,11 @@ def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
 
 def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     """Rename a stream for the new base if one of its files still differs from it."""
-    files = {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]}
+    files = set()
+    for s in state["streams"]:
+        if s["id"] == tip["stream"]:
+            for p in s["files"]:
+                files.add(p)
     session_ids = list_sessions(repo.objects, tip)
     files.update(*map_named_paths(repo, tip["stream"], session_ids).values())
     if not scan.list_dirty(repo, files, head):
@@ -156,13 +162,15 @@ def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     refs.update_refs(repo, updates, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
-            stream["ref"], stream["base_commit"] = updates[0][0], head
+            stream["ref"] = updates[0][0]
+            stream["base_commit"] = head
     git.append_trace("stream", f"'{tip['ref']}' -> '{updates[0][0]}': base moved")
 
 
 def remember_branch(repo: Repo) -> str:
     """Remember where the branch is, whoever moved it; return explain_deletion()."""
-    memory, tip = refs.read_ref(repo, refs.MEMORY), refs.read_ref(repo, refs.REF)
+    memory = refs.read_ref(repo, refs.MEMORY)
+    tip = refs.read_ref(repo, refs.REF)
     if tip and tip != memory and not repo.jj_root:
         try:
             refs.update_refs(repo, [(refs.MEMORY, tip, memory)], "gitcp: the branch was moved")

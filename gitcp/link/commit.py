@@ -136,19 +136,25 @@ def match_sessions(
     evidence counts.  brought: the sessions whose ids come from a commit that is made again; what it
     left out of their work links nothing here.  is_past: no hook saw the commit, and the
     worktree is no longer as it was, so only evidence counts."""
-    stash, blob = refs.Stash(repo), repo.objects.read_blob
+    stash = refs.Stash(repo)
+    blob = repo.objects.read_blob
     linked: dict[str, Linked] = {}
-    candidates = session.read_concerned(repo) if open_markers is None else open_markers
+    if open_markers is None:
+        candidates = session.read_concerned(repo)
+    else:
+        candidates = open_markers
     acting = find_acting(candidates) if is_made_now else {}
     foreign = _list_foreign(repo, candidates, acting)
-    looked_at, committers = (None if is_replay else changes), (acting if is_made_now else None)
+    looked_at = None if is_replay else changes
+    committers = acting if is_made_now else None
     lines = edits.look_for_commit(repo, looked_at, *foreign, committers)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
     is_here = edits.build_stay_check(repo, parent)
     find_old = objects.build_finder(repo.objects, parent)
     for marker in candidates:
-        session_id, how = marker["session_id"], acting.get(marker["session_id"])
+        session_id = marker["session_id"]
+        how = acting.get(marker["session_id"])
         records = collect_work(lines, session_id, is_here).build_records(session_id not in brought)
         records = _mark_stashed(repo, records, changes, stash, is_replay or is_past)
         records += _list_elsewhere(repo, marker, changes)
@@ -177,7 +183,10 @@ def leave_out_merged(
         )
         remaining: dict[str, Linked] = {}
         for session_id, part in linked.items():
-            found = linked_to_side[session_id]["paths"] if session_id in linked_to_side else []
+            if session_id in linked_to_side:
+                found = linked_to_side[session_id]["paths"]
+            else:
+                found = []
             paths = [path for path in part["paths"] if path in found]
             if paths or part["how"] != "content":
                 reasons = {path: part["reasons"][path] for path in paths}
@@ -238,12 +247,13 @@ def _leave_out_lineless(
         if (stretches := collect_work(lines, session_id).list_stretches(path))
         and not any(holding.has_line(s.read_contents(objects.read_blob), ends) for s in stretches)
     }
-    for session_id in lacking if len(lacking) < len(writers) else ():
-        part = linked[session_id]
-        part["paths"].remove(path)
-        part["reasons"][path] = "none of its lines is in the commit"
-        if not part["paths"] and part["how"] == "content":
-            del linked[session_id]
+    if len(lacking) < len(writers):
+        for session_id in lacking:
+            part = linked[session_id]
+            part["paths"].remove(path)
+            part["reasons"][path] = "none of its lines is in the commit"
+            if not part["paths"] and part["how"] == "content":
+                del linked[session_id]
 
 
 def _mark_stashed(
@@ -306,11 +316,16 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
     moved since the last event of a session."""
     from gitcp.record.match import sources
 
-    source, when = args[1] if len(args) > 1 else "", _find_occasion(repo, args)
+    source = args[1] if len(args) > 1 else ""
+    when = _find_occasion(repo, args)
     amends = when != sources.MERGING and is_amend(repo, args)
-    amended = read_commit(repo.objects, head) if amends else None
+    amended = None
+    if amends:
+        amended = read_commit(repo.objects, head)
     target = sources.aim_at_index(repo, head)
-    copied = args[2] if source == "commit" and args[2:] and not amended else ""
+    copied = ""
+    if source == "commit" and args[2:] and not amended:
+        copied = args[2]
     case = sources.MatchCase(repo, head, target=target, amended=amended, copied=copied)
     case.is_seen = source == "squash"
     replaced, brought, drop, merged = _ask_sources(case, when)
@@ -321,8 +336,14 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
     sessions = match_sessions(repo, target.read()[1], head, brought=_list_sessions(repo, brought))
     _check_index(repo, head, target, moved)
     unmade = match.list_unmade(repo)
-    tried = [] if amends else _find_tried(repo, unmade, args)
-    checkpoint_id = replaced[-1] if replaced else _reuse_id(repo, tried)
+    if amends:
+        tried = []
+    else:
+        tried = _find_tried(repo, unmade, args)
+    if replaced:
+        checkpoint_id = replaced[-1]
+    else:
+        checkpoint_id = _reuse_id(repo, tried)
     ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
     verdict: Verdict = {
         "id": checkpoint_id if sessions else "",
@@ -366,7 +387,9 @@ def _find_occasion(repo: Repo, args: Sequence[str]) -> str:
 
     if match.is_replaying(repo):
         return sources.REPLAYING
-    return sources.MERGING if "merge" in args[1:2] else sources.MAKING
+    if "merge" in args[1:2]:
+        return sources.MERGING
+    return sources.MAKING
 
 
 def _prepare_merge(repo: Repo, brought: list[str]) -> Prepared:
@@ -411,7 +434,11 @@ def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     from gitcp.checkpoints import stored
 
     lists = (stored.list_session_ids(repo, one) for one in checkpoint_ids)
-    return {session_id for ids in lists for session_id in filter(None, ids)}
+    found: set[str] = set()
+    for ids in lists:
+        for session_id in filter(None, ids):
+            found.add(session_id)
+    return found
 
 
 def _ask_sources(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -419,11 +446,15 @@ def _ask_sources(case: MatchCase, when: str) -> tuple[list[str], list[str], list
     have, commits that are squashed)."""
     from gitcp.record.match import sources
 
-    replaced, brought, drop, merged = list[str](), list[str](), list[str](), list[str]()
+    replaced = list[str]()
+    brought = list[str]()
+    drop = list[str]()
+    merged = list[str]()
     for target, ids, excluded, old_commits in sources.ask_sources(case, when):
         (brought if target is case.target else replaced).extend(ids)
         drop += excluded
-        merged += old_commits if "squash" in ids.values() else ()
+        if "squash" in ids.values():
+            merged += old_commits
     return replaced, list(dict.fromkeys(brought)), drop, merged
 
 
@@ -458,7 +489,10 @@ def conclude_commit(repo: Repo) -> Conclusion:
     match.clear_brought(repo)
     commit = need_commit(repo.objects, "HEAD")
     match.look_again(repo, commit["oid"])
-    parent = commit["parents"][0] if commit["parents"] else refs.get_zeros(repo)
+    if commit["parents"]:
+        parent = commit["parents"][0]
+    else:
+        parent = refs.get_zeros(repo)
     verdict = match.load_verdict(repo)
     is_for_this_commit = verdict is not None and verdict["parent"] == parent
     conclusion: Conclusion = {
@@ -500,12 +534,15 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
         is_removed_by_us = not commit["message"].strip() or verdict.get("commented", False)
         conclusion["noted"] = is_removed_by_us and verdict["id"] not in ids
         conclusion["dismissed"] = verdict["id"] not in ids and not is_removed_by_us
-        conclusion["id"] = "" if conclusion["dismissed"] else verdict["id"]
+        if conclusion["dismissed"]:
+            conclusion["id"] = ""
+        else:
+            conclusion["id"] = verdict["id"]
         return
     changes = objects.read_changes(repo.objects, commit)[1]
-    picked = (
-        read_commit(repo.objects, verdict["picked"]) if verdict and "picked" in verdict else None
-    )
+    picked = None
+    if verdict and "picked" in verdict:
+        picked = read_commit(repo.objects, verdict["picked"])
 
     from gitcp.checkpoints import stored
 
@@ -518,8 +555,10 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
     elif ids and not any(stored.list_session_ids(repo, i) for i in ids):
         conclusion["id"] = ids[-1]
     elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
-        conclusion["id"], conclusion["noted"] = make_id(), True
+        conclusion["id"] = make_id()
+        conclusion["noted"] = True
     if conclusion["id"]:
-        parent, replay = conclusion["old"], picked is not None
+        parent = conclusion["old"]
+        replay = picked is not None
         matched = match_sessions(repo, changes, parent, is_replay=replay)
         conclusion["sessions"] = leave_out_merged(repo, commit, matched)

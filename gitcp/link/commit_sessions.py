@@ -54,7 +54,9 @@ def store_sessions(
 def _list_replaced(repo: Repo, commit: Commit, old: str) -> list[str]:
     """The commits that this one may replace: HEAD before it if the parents are the same, as after
     an amend; else those that a reset left just before."""
-    before = read_commit(repo.objects, old) if old != commit["oid"] else None
+    before = None
+    if old != commit["oid"]:
+        before = read_commit(repo.objects, old)
     if before and before["parents"] == commit["parents"]:
         return [old]
     return list_taken_back(repo, old)

@@ -78,7 +78,9 @@ _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --for
 _WINDOW = 64  # commits whose checkpoints are read at once
 # Commits in the first batch, which is small so that the first line comes soon, and in others;
 # batches before worker processes are started.
-_FIRST, _BATCH, _ALONE = 8, 256, 8
+_FIRST = 8
+_BATCH = 256
+_ALONE = 8
 
 
 def list_commits(
@@ -338,13 +340,15 @@ def read_changes(
     lists; formats: such as -p and --stat."""
     revisions, options, paths = chosen
     args = build_log_args([*formats, *options], revisions, paths)
-    oid, lines = "", list[str]()
+    oid = ""
+    lines = list[str]()
     try:
         for line in repo.git.stream_records(*_CHANGES.split(), *args, sep=b"\n"):
             if line[:1] == b"\1":  # no line of a patch begins so
                 if oid:
                     yield oid, lines
-                oid, lines = line[1:].decode(), []
+                oid = line[1:].decode()
+                lines = []
             else:
                 lines.append(decode_name(line))
         if oid:
@@ -392,7 +396,8 @@ def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
         calls = [c for c in credit.list_calls(lines) if (name, c["turn"]) in working]
         own = [c for c in calls if c["session"] == name]
         edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == name]
-        if turns := _list_spans([*((c["turn"], c) for c in own), *edited]):
+        turns = _list_spans([*((c["turn"], c) for c in own), *edited])
+        if turns:
             agent = line_replay.compute_attribution(name, credits)["lines_added"]["agent"]
             times = [call["at"] / 1e9 for call in own]
             lanes.append(_build_lane(name, turns, times, {"agent": agent}))
@@ -422,7 +427,8 @@ def _list_spans(pairs: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, f
     """(start, end) of each turn, by the calls and edits in it."""
     spans: dict[str, tuple[float, float]] = {}
     for turn, line in pairs:
-        start, end = line["at"] / 1e9, (line.get("end") or line["at"]) / 1e9
+        start = line["at"] / 1e9
+        end = (line.get("end") or line["at"]) / 1e9
         span = spans.get(turn, (start, end))
         spans[turn] = (min(span[0], start), max(span[1], end))
     return sorted(spans.values())
@@ -479,7 +485,9 @@ def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | No
     if checkpoints:
         return "checkpoint", checkpoints[0]
     stored = _list_stored(repo, name)
-    return ("session", pick_id(name, stored)) if stored else None
+    if stored:
+        return ("session", pick_id(name, stored))
+    return None
 
 
 def find_temporary(repo: Repo, name: str) -> str | None:
@@ -499,7 +507,8 @@ def find_temporary(repo: Repo, name: str) -> str | None:
 
 def _find_commit(repo: Repo, name: str) -> str | None:
     """The oid of a commit by git's rules; None if there is none."""
-    if commit := repo.objects.read(f"{name}^{{commit}}"):
+    commit = repo.objects.read(f"{name}^{{commit}}")
+    if commit:
         return commit[0]
     if len(name) < 4 or not _HEX.issuperset(name):
         return None
@@ -524,12 +533,12 @@ def _identify_commit(objects: Objects, oid: str) -> Subject:
 
 
 def _list_stored(repo: Repo, name: str) -> list[str]:
-    return [
-        session["session_id"]
-        for checkpoint in listing.list_checkpoints(repo, skip_summary=True)
-        for session in checkpoint["sessions"]
-        if is_named(session["session_id"], name)
-    ]
+    found: list[str] = []
+    for checkpoint in listing.list_checkpoints(repo, skip_summary=True):
+        for session in checkpoint["sessions"]:
+            if is_named(session["session_id"], name):
+                found.append(session["session_id"])
+    return found
 
 
 # Summaries of a committed checkpoint's sessions, by the command of gitcp.summarize.
@@ -609,7 +618,10 @@ def read_subject(repo: Repo, subject: Subject, lazy: bool = False) -> list[Recor
         return read_committed(repo, [key])
     if kind == "temporary":
         return [read_temporary(repo, key)]
-    states_here = [read_state(repo, key)] if key in others.list_state_ids(repo) else []
+    if key in others.list_state_ids(repo):
+        states_here = [read_state(repo, key)]
+    else:
+        states_here = []
     sessions = build_records(states_here, list_temporary(repo))
     sessions = add_stored(repo, sessions, session_id=key)
     turns = [(session, _read_turns(repo, session)) for session in sessions]
@@ -623,7 +635,10 @@ def _read_turns(repo: Repo, session: Record) -> Iterator[Record]:
     An unreadable checkpoint has neither.  Checkpoints that a rewind wrote are left out.
     """
     chains = stream_list.read_chains(repo, stream.list_tips(repo))
-    temporary = {step["oid"]: step for chain in chains.values() for step in chain}
+    temporary = {}
+    for chain in chains.values():
+        for step in chain:
+            temporary[step["oid"]] = step
     committed = [one["checkpoint_id"] for one in session["checkpoints"] if one["checkpoint_id"]]
     carriers = listing.find_carriers(repo, committed)
     known_heads = heads.Heads(repo)
@@ -707,10 +722,8 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
         commits = []
         for oid in oids:
             commit = parse_commit(oid, repo.objects.need(oid, "commit"))
-            subject, time = (
-                commit["message"].partition("\n")[0],
-                parse_ident(commit["committer"])[1],
-            )
+            subject = commit["message"].partition("\n")[0]
+            time = parse_ident(commit["committer"])[1]
             shown = {"oid": oid, "author": names[oid], "time": time, "message": subject}
             commits.append({**shown, "lines": lines_by_oid.get(oid)})
         contents = []
@@ -761,7 +774,10 @@ def read_temporary(repo: Repo, oid: str) -> Record:
     detailed = stream_list.read_details(repo.objects, step)
     del detailed["ref"]
     entry = Lookup(repo.objects, tip["tree"])(stream.METADATA + tip["session_id"])
-    files = read_tree(repo.objects, entry[1]) if entry else {}
+    if entry:
+        files = read_tree(repo.objects, entry[1])
+    else:
+        files = {}
     parts = checkpoints.Parts(repo.objects, oid[:12])
     state = parts.read_json(files, "", "state", stream.NAME)
     return {
@@ -788,7 +804,8 @@ def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = Fals
         cat_file.forbid_fetch(repo)
         return
     _fetch_store(repo, name, depth)
-    if remote := cat_file.find_remote(repo):
+    remote = cat_file.find_remote(repo)
+    if remote:
         _fetch_parts(repo, remote, name, depth)
 
 

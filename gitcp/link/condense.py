@@ -128,11 +128,15 @@ def read_task_files(
     def list_written(agent_id: str) -> set[str]:
         return list_written_paths(credit.lines, agent_id)
 
-    blobs, excluded = _read_stream_tasks(repo, parent, state), set()
+    blobs = _read_stream_tasks(repo, parent, state)
+    excluded = set()
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (parse_json(data) or {}).get("agent_id")
-            written = list_written(agent) if isinstance(agent, str) else set()
+            if isinstance(agent, str):
+                written = list_written(agent)
+            else:
+                written = set()
             if written and not any(p in changes for p in written):
                 excluded.add(path.split("/")[0])
     files = {path: data for path, data in blobs.items() if path.split("/")[0] not in excluded}
@@ -162,7 +166,8 @@ def _describe_files(
     recorded: dict[str, File] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]
-    session_id, turns = state["session_id"], state.get("turns", {})
+    session_id = state["session_id"]
+    turns = state.get("turns", {})
     touched: dict[str, dict[str, Any]] = {}
     for path in sorted({*linked["paths"], *credit.list_touched(session_id)}):
         old_mode, old, mode, oid = changes.get(path, ("", None, "000000", None))
@@ -185,7 +190,10 @@ def _list_turns(
     session_files: dict[str, dict[str, Any]], lines: dict[str, list[dict[str, Any]]]
 ) -> set[str]:
     """The ids of the turns that files or lines name."""
-    turns = {turn for file in session_files.values() for turn in file["turns"]}
+    turns = set()
+    for file in session_files.values():
+        for turn in file["turns"]:
+            turns.add(turn)
     return turns | {run[2] for path in lines.values() for entry in path for run in entry["ranges"]}
 
 
@@ -201,7 +209,9 @@ def _describe_turns(state: State, turns: Container[str]) -> dict[str, dict[str, 
 def read_branch(repo: Repo) -> str | None:
     """The name of the branch HEAD is on; None when detached, or if it is not UTF-8."""
     name = refs.read_branch(repo).partition("refs/heads/")[2]
-    return name if name and ids_.replace_surrogates(name) == name else None
+    if name and ids_.replace_surrogates(name) == name:
+        return name
+    return None
 
 
 def shorten_home(path: str | None) -> str | None:
@@ -225,17 +235,22 @@ def count_tokens(state: State, stored: StoredTranscript | None) -> Usage | None:
     if total and "tokens_at_condensation" not in state:
         _note_earlier_costs(state, stored, client)
     copied = state.get("tokens_before")
-    return transcripts.subtract_tokens(total, copied) if total and copied else total
+    if total and copied:
+        return transcripts.subtract_tokens(total, copied)
+    return total
 
 
 def _add_subagents(state: State, scan: Scan | Earlier, client: Any) -> Usage | None:
-    path, usages = state.get("transcript_path"), []
-    for name in scan["subagents"] if path else ():
-        try:
-            transcript = locate_subagent_transcript(client.NAME, path or "", name)
-            usages += [client.scan(read_live(transcript))["usage"]] if transcript else []
-        except (OSError, InputError):
-            continue  # the file is gone, or its name is invalid
+    path = state.get("transcript_path")
+    usages = []
+    if path:
+        for name in scan["subagents"]:
+            try:
+                transcript = locate_subagent_transcript(client.NAME, path or "", name)
+                if transcript:
+                    usages += [client.scan(read_live(transcript))["usage"]]
+            except (OSError, InputError):
+                continue  # the file is gone, or its name is invalid
     return transcripts.add_subagents(scan["usage"], usages)
 
 
@@ -243,7 +258,9 @@ def _note_earlier_costs(state: State, stored: StoredTranscript, client: Any) -> 
     """Note in state what does not count for our checkpoints: the tokens before the session's
     start, and those that the original program has condensed."""
     earlier = stored.find_earlier(str(state.get("started_at", "")))
-    before = _add_subagents(state, earlier, client) if earlier else None
+    before = None
+    if earlier:
+        before = _add_subagents(state, earlier, client)
     if before:
         state["tokens_before"] = before
     start = state.get("checkpoint_transcript_start", 0)
@@ -280,7 +297,8 @@ def condense_sessions(
             data = describe_session(repo, state, linked, changes, stored, credit)
             files = read_task_files(repo, parent, state, changes, credit)
             _add(data, linked, files, extra or {}, commit["oid"] if noted else "")
-            items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
+            items = [*items, (checkpoint_id, data)]
+            storeds = [*storeds, (state, stored)]
     raise_if_none(failed, items)
     items += _build_other_shares(repo, checkpoint_id, credit, items)
     writing.write_sessions(repo, items)
@@ -303,7 +321,8 @@ def _bring_edits(
             from gitcp.record.journal import elsewhere
 
             elsewhere.bring_edits(repo, state, changes)
-        if former := linked.get("former"):
+        former = linked.get("former")
+        if former:
             from gitcp.record.journal import elsewhere
 
             elsewhere.bring_renamed(repo, state, former, changes)
@@ -346,7 +365,8 @@ class Apart:
     __slots__ = ("_failed", "_session_id")
 
     def __init__(self, session_id: str, failed: dict[str, Exception]) -> None:
-        self._session_id, self._failed = session_id, failed
+        self._session_id = session_id
+        self._failed = failed
 
     def __enter__(self) -> None:
         pass
@@ -485,7 +505,8 @@ def finalize(repo: Repo, state: State) -> list[str]:
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     items = [(checkpoint_id, data) for checkpoint_id in ids[:-1]]
     spent = note_spent(state, stored)
-    if done := tasks.list_tasks(task_files):
+    done = tasks.list_tasks(task_files)
+    if done:
         spent["tasks"] = done
     metadata = {**data["metadata"], **spent}
     items.append((ids[-1], {**data, "metadata": metadata, "tasks": task_files}))
@@ -541,7 +562,10 @@ def complete_waiting(repo: Repo, state: State, stored: StoredTranscript) -> None
     if "is_open" in waiting:
         metadata["turns"] = _describe_turns(state, waiting["turns"])
         metadata["checkpoint_transcript_start"] = state.get("checkpoint_transcript_start", 0)
-        state["checkpoint_transcript_start"] = 0 if waiting["is_open"] else stored.items
+        if waiting["is_open"]:
+            state["checkpoint_transcript_start"] = 0
+        else:
+            state["checkpoint_transcript_start"] = stored.items
     items: list[tuple[str, SessionData]] = []
     for checkpoint_id in waiting["ids"]:
         data: SessionData = {
@@ -565,5 +589,8 @@ def _recall_state(state: State, turn_id: str) -> State:
     """A state without the turns after one of them; with all if there is no such turn."""
     turns = state.get("turns", {})
     names = [*turns]
-    count = names.index(turn_id) + 1 if turn_id in names else len(names)
+    if turn_id in names:
+        count = names.index(turn_id) + 1
+    else:
+        count = len(names)
     return {**state, "turns": dict(islice(turns.items(), count))}

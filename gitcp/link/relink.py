@@ -36,7 +36,8 @@ def reconcile(case: MatchCase, when: str) -> list[Pair]:
     links = unhooked.write_answers(case, sources.ask_sources(case, when))
     if when != REWRITE and not case.dry_run:  # git said more of those it rewrote
         moved = [link["commit"] for link in links if link["how"] != "amend"]
-        if moved := [*dict.fromkeys([*moved, *_list_copied(case, when)])]:
+        moved = [*dict.fromkeys([*moved, *_list_copied(case, when)])]
+        if moved:
             carried.follow_lines(case.repo, moved)
     return links
 
@@ -68,10 +69,12 @@ def settle_links(ctx: Context, settled: str = "") -> int:
 
     settled: the session that has done so already.
     """
-    repo, head = ctx.repo, ctx.head
+    repo = ctx.repo
+    head = ctx.head
     case = MatchCase(repo, head, since=read_looked(repo))
     reconcile(case, AMENDED)
-    waiting, until = False, monotonic() + SECONDS
+    waiting = False
+    until = monotonic() + SECONDS
     for marker in others.read_here(repo):
         if marker["session_id"] == settled or marker["base_commit"] == head:
             continue
@@ -96,34 +99,41 @@ def link_pulled(ctx: Context, excluded: str = "") -> str:
     were pulled, or ''.  excluded: a session that settles by itself."""
     ctx.leave()
     pulled = settle_links(ctx, excluded)
-    subject = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
-    return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
+    subject = "commits that were pulled are"
+    if pulled == 1:
+        subject = "a commit that was pulled is"
+    if pulled:
+        return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them"
+    return ""
 
 
 def _settle_removed(ctx: Context, case: MatchCase) -> None:
     """Link the open work of sessions whose worktree was removed in commits that are new here, as
     far as the case has searched them: a branch of that worktree was merged, and no hook may have
     seen its commits."""
-    repo, fresh = ctx.repo, case.list_fresh()
+    repo = ctx.repo
+    fresh = case.list_fresh()
     if case.done in fresh:
         fresh = fresh[: fresh.index(case.done) + 1]
     elif not case.done:
         fresh = []
     commits: list[Commit] | None = None  # listed for the first session that may have work in them
-    for marker in unhooked.list_removed(repo) if fresh else ():
-        state = ctx.read_state(marker["session_id"])
-        if state is None or not session.is_unsettled(state):
-            continue
-        try:
-            commits = unhooked.select_own(repo, fresh) if commits is None else commits
-            for commit in commits:
-                if not unhooked.may_have_work(repo, state, commit):
-                    continue
-                if unhooked.link_one(repo, state, commit):
-                    condense.finalize(repo, state)
-                    ctx.keep(state)
-        except (Error, OSError) as e:  # its data is damaged; the others go on
-            git.append_trace("settle", f"'{marker['session_id']}': {e}")
+    if fresh:
+        for marker in unhooked.list_removed(repo):
+            state = ctx.read_state(marker["session_id"])
+            if state is None or not session.is_unsettled(state):
+                continue
+            try:
+                if commits is None:
+                    commits = unhooked.select_own(repo, fresh)
+                for commit in commits:
+                    if not unhooked.may_have_work(repo, state, commit):
+                        continue
+                    if unhooked.link_one(repo, state, commit):
+                        condense.finalize(repo, state)
+                        ctx.keep(state)
+            except (Error, OSError) as e:  # its data is damaged; the others go on
+                git.append_trace("settle", f"'{marker['session_id']}': {e}")
 
 
 def follow_head_everywhere(ctx: Context) -> None:
@@ -174,5 +184,6 @@ def link_replayed(repo: Repo, state: State, replayed: Mapping[str, Sequence[str]
     The caller holds the session's lock and saves the state.
     """
     for oid, old_commits in replayed.items():
-        if commit := read_commit(repo.objects, oid):
+        commit = read_commit(repo.objects, oid)
+        if commit:
             unhooked.link_one(repo, state, commit, old_commits)

@@ -53,7 +53,10 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
     """
     if not session.is_unsettled(state):
         return
-    rewritten = [*_link_in_jj(repo, new)] if repo.jj_root else []
+    if repo.jj_root:
+        rewritten = [*_link_in_jj(repo, new)]
+    else:
+        rewritten = []
     for one, old_commits in rewritten:
         if old_commits:
             link_one(repo, state, one, old_commits)
@@ -70,7 +73,9 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
         made = [oid for oid in made if oid in outside]
     # HEAD may have switched, or rebased, before the commits that it has.
     for oid in dict.fromkeys([*brought, *sorted(made, key=outside.__contains__)]):
-        commit = read_commit(repo.objects, oid) if oid in unjudged else None
+        commit = None
+        if oid in unjudged:
+            commit = read_commit(repo.objects, oid)
         if commit and may_have_work(repo, state, commit):
             link_one(repo, state, commit)
     for one, old_commits in rewritten:
@@ -85,7 +90,8 @@ def _link_in_jj(repo: Repo, head: str) -> Iterator[tuple[Commit, Sequence[str]]]
     answers = [*sources.ask_sources(case, sources.IN_JJ)]
     write_answers(case, answers)
     for target, _, _, old_commits in answers:
-        if commit := read_commit(repo.objects, target.oid):
+        commit = read_commit(repo.objects, target.oid)
+        if commit:
             yield commit, old_commits
 
 
@@ -100,7 +106,10 @@ def write_answers(case: MatchCase, answers: Iterable[Answer]) -> list[Pair]:
             links.setdefault((target.oid, checkpoint_id), link)
             if not case.dry_run:
                 notes.add_link(repo, target.oid, checkpoint_id)
-        present = target.list_ids() if excluded and not case.dry_run else ()
+        if excluded and not case.dry_run:
+            present = target.list_ids()
+        else:
+            present = ()
         for checkpoint_id, reason in excluded.items():
             if checkpoint_id in present and reason is not None:
                 notes.deny_link(repo, target.oid, checkpoint_id, reason)
@@ -136,7 +145,8 @@ def link_one(
 
     Only evidence counts: the worktree is no longer as it was.  sources: the commits it was
     rewritten from, whose work does not count.  dry_run: write nothing; NEW without id."""
-    session_id, own_markers = state["session_id"], [session.build_marker(state)]
+    session_id = state["session_id"]
+    own_markers = [session.build_marker(state)]
     parent, changes = read_changes(repo.objects, commit)
     ids = listing.list_linked(repo.objects, commit["oid"])
     session_ids = {i: stored.list_session_ids(repo, i) for i in ids}
@@ -162,7 +172,8 @@ def link_one(
         git.append_trace("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
             notes.add_link(repo, commit["oid"], checkpoint_id)
-        part, noted = [(state, linked)], not ids
+        part = [(state, linked)]
+        noted = not ids
         condense.condense_sessions(repo, commit, checkpoint_id, part, noted)
     return checkpoint_id
 
@@ -173,7 +184,10 @@ def may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
     changes = read_changes(repo.objects, commit)[1]
-    written = {path for stream in state["streams"] for path in stream["files"]}
+    written = set()
+    for stream in state["streams"]:
+        for path in stream["files"]:
+            written.add(path)
     written.update(state.get("unstored") or ())
     if written and len(changes) <= holding.MOST_SEARCHED:
         return True
@@ -228,7 +242,10 @@ def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
         bounds = (new, f"^{old}") if old.strip("0") else (new,)
         leads = len(bounds) == 1 or is_ancestor(repo, old, new)
         leads = leads or refs.find_committed_head(repo, old) == new
-        _SINCE[key] = list_commits(repo, *options, *bounds) if leads else []
+        if leads:
+            _SINCE[key] = list_commits(repo, *options, *bounds)
+        else:
+            _SINCE[key] = []
     return _SINCE[key]
 
 
@@ -262,16 +279,23 @@ def _link_each(
 ) -> Iterator[tuple[State, str, str]]:
     """Yield (state, commit, checkpoint) for each link that link_range() makes."""
     head = refs.read_head(repo) or ""
-    moves = refs.list_head_moves(repo) if among is None else []
-    commits = [] if among is None else list_searched(repo, head, among)
-    for state in states if commits or (among is None and head) else ():
-        pairs = _find_left_behind(repo, state, moves, head)
-        if among is not None:
-            pairs = _select_commits(repo, state, commits, "" if among else head)
-        for commit, shown in pairs:
-            checkpoint_id = link_one(repo, state, commit, dry_run=dry_run)
-            if checkpoint_id:
-                yield state, shown, checkpoint_id
+    if among is None:
+        moves = refs.list_head_moves(repo)
+    else:
+        moves = []
+    if among is None:
+        commits = []
+    else:
+        commits = list_searched(repo, head, among)
+    if commits or (among is None and head):
+        for state in states:
+            pairs = _find_left_behind(repo, state, moves, head)
+            if among is not None:
+                pairs = _select_commits(repo, state, commits, "" if among else head)
+            for commit, shown in pairs:
+                checkpoint_id = link_one(repo, state, commit, dry_run=dry_run)
+                if checkpoint_id:
+                    yield state, shown, checkpoint_id
 
 
 def _select_commits(
@@ -311,8 +335,14 @@ def list_searched(repo: Repo, head: str, among: str) -> list[Commit]:
     one, those made here that no hook has judged."""
     if not (among or head):
         return []
-    options = ["--first-parent", f"--max-count={_RANGE}"] if among else [*_ALL_PARENTS]
-    args = ["--end-of-options", among, "--"] if among else [head]
+    if among:
+        options = ["--first-parent", f"--max-count={_RANGE}"]
+    else:
+        options = [*_ALL_PARENTS]
+    if among:
+        args = ["--end-of-options", among, "--"]
+    else:
+        args = [head]
     try:
         oids = list_commits(repo, "--reverse", *options, *args)
     except GitError as e:
@@ -349,7 +379,11 @@ def _is_plain_of(commit: Commit, authors: Collection[str]) -> bool:
 def _list_stored_sessions(repo: Repo, commit: Commit) -> set[str]:
     """The sessions of all stored checkpoints that a commit is linked to."""
     ids = listing.list_linked(repo.objects, commit["oid"])
-    return {s for i in ids for s in stored.list_session_ids(repo, i)}
+    found: set[str] = set()
+    for i in ids:
+        for s in stored.list_session_ids(repo, i):
+            found.add(s)
+    return found
 
 
 # The lines of a message that name the agents of a commit (gitcp.disclose).
@@ -368,19 +402,26 @@ def _describe(state: State) -> str:
     model = turns.get(state.get("turn_id") or "", {}).get("model")
     models = [turn["model"] for turn in turns.values() if turn.get("model")]
     model = model or (models[-1] if models else _read_model(state))
-    return f"{agent} ({prompt_text.join_words(model)})" if model else agent
+    if model:
+        return f"{agent} ({prompt_text.join_words(model)})"
+    return agent
 
 
 def _read_model(state: State) -> str:
     """The model of the last answer at the end of the transcript; "" if there is none."""
     path = state.get("transcript_path")
     try:
-        data = files.read_file(path, tail=_TAIL) if path else None
+        data = None
+        if path:
+            data = files.read_file(path, tail=_TAIL)
     except Error:
         return ""
     if not data:
         return ""
-    lines = data if len(data) < _TAIL else data.partition(b"\n")[2]
+    if len(data) < _TAIL:
+        lines = data
+    else:
+        lines = data.partition(b"\n")[2]
     return find_client(state.get("agent_type", "")).scan(lines).get("model") or ""
 
 
@@ -411,22 +452,31 @@ def find_replaced(
     lost = _list_outside(repo, [commit["oid"] for commit in commits], new)
     if not lost:
         return
-    base = [f"^{old}"] if read_commit(repo.objects, old) else []
+    if read_commit(repo.objects, old):
+        base = [f"^{old}"]
+    else:
+        base = []
     newer = list_commits(repo, "--no-merges", f"--max-count={_MOST_LEFT}", new, *base)
     brought = [
         one for oid in newer if oid not in made_here and (one := read_commit(repo.objects, oid))
     ]
-    changed = object_lists.read_many_changes(repo, brought) if brought else {}
-    for commit in commits if changed else ():
-        if commit["oid"] not in lost:
-            continue
-        work = candidates.Work(repo.objects, commit, candidates.list_edits(repo.objects, commit))
-        for other in brought:
-            changes = changed.get(other["oid"], {})
-            change = match.build_change(repo.objects, "".join(other["parents"][:1]), changes)
-            if work.find_enough(change, candidates.relate(commit, other, is_named=True)):
-                yield commit, other["oid"]
-                break
+    if brought:
+        changed = object_lists.read_many_changes(repo, brought)
+    else:
+        changed = {}
+    if changed:
+        for commit in commits:
+            if commit["oid"] not in lost:
+                continue
+            work = candidates.Work(
+                repo.objects, commit, candidates.list_edits(repo.objects, commit)
+            )
+            for other in brought:
+                changes = changed.get(other["oid"], {})
+                change = match.build_change(repo.objects, "".join(other["parents"][:1]), changes)
+                if work.find_enough(change, candidates.relate(commit, other, is_named=True)):
+                    yield commit, other["oid"]
+                    break
 
 
 def _list_outside(repo: Repo, oids: Collection[str], head: str) -> set[str]:

@@ -25,7 +25,8 @@ _SPARE = 0.5  # seconds before a hook's time is over, in which nothing more is r
 def read_on(ctx: Context, session_id: str, whole: bool) -> None:
     """Complete the checkpoints of a session that wait for its transcript: all of them, as far as
     the process has the time, or a few.  Leaves the context."""
-    size, done = -1, 0
+    size = -1
+    done = 0
     left = git.count_seconds_left()
     most = AT_ONCE if whole and left is None else FEW
     while done < _AT_MOST or (whole and _has_time()):
