@@ -199,7 +199,10 @@ def _list_recorded(
         and not any(each.has_unknown(path) for each in places for path in paths)
     ]
     written = {path for paths, _ in groups for path in paths}
-    kept = _read_kept(place, places, written) if written else {}
+    if written:
+        kept = _read_kept(place, places, written)
+    else:
+        kept = {}
     found: list[Found] = []
     for paths, edits in groups:
         found += _look_at_group(place.repo, Edits(place.repo.objects, edits), sorted(paths), kept)
@@ -214,7 +217,8 @@ class _Moves:
     """The files that got lines of others."""
 
     def __init__(self, place: _Place, kept: Entries) -> None:
-        self._present, self._kept = place.present, kept
+        self._present = place.present
+        self._kept = kept
         self._contents = Edits(place.repo.objects, ())
         self._edits: dict[str, list[JournalLine]] = {}
         for line in place.edits:
@@ -223,22 +227,28 @@ class _Moves:
 
     def has(self, part: GivenUp) -> bool:
         """Whether a file that was edited since has the lines, and had them not before."""
-        for path, edits in self._edits.items() if part["wrote"] else ():
-            first = next((line for line in edits if int(line["at"]) >= part["at"]), None)
-            if path == part["path"] or first is None:
-                continue
-            before = self._read(parse_entry(first["before"]))
-            entries = self._kept.get(path) or (self._present.get_file(path),)
-            if any(
-                abandoned_rules.was_moved(part["wrote"], before, self._read(e)) for e in entries
-            ):
-                return True
+        if part["wrote"]:
+            for path, edits in self._edits.items():
+                first = next((line for line in edits if int(line["at"]) >= part["at"]), None)
+                if path == part["path"] or first is None:
+                    continue
+                before = self._read(parse_entry(first["before"]))
+                entries = self._kept.get(path) or (self._present.get_file(path),)
+                if any(
+                    abandoned_rules.was_moved(part["wrote"], before, self._read(e)) for e in entries
+                ):
+                    return True
         return False
 
     def _read(self, entry: record_types.Version) -> set[bytes]:
         if entry not in self._lines:
-            content = self._contents.get_content(*entry) if entry else None
-            self._lines[entry] = {line.strip() for line in content.lines} if content else set()
+            content = None
+            if entry:
+                content = self._contents.get_content(*entry)
+            if content:
+                self._lines[entry] = {line.strip() for line in content.lines}
+            else:
+                self._lines[entry] = set()
         return self._lines[entry]
 
 
@@ -294,15 +304,23 @@ def _build_record(place: _Place, first: _Place, key: Key, parts: list[GivenUp]) 
     """The record of a turn's work in a place.  first: where the work of a worktree that was removed
     comes back."""
     repo = place.repo
-    target = first if isinstance(place, _RemovedPlace) else place
+    if isinstance(place, _RemovedPlace):
+        target = first
+    else:
+        target = place
     session_id, turn_id = key
     state = _read_state(repo, session_id)
     turns = state.get("turns") or {}
     newest = max(parts, key=lambda part: part["at"])
     by_session, by_turn = newest["by"]
     names = list(turns)
-    later = names[names.index(turn_id) + 1 :] if turn_id in names else []
-    ending = (_read_state(repo, by_session).get("turns") or {}).get(by_turn) if by_turn else None
+    if turn_id in names:
+        later = names[names.index(turn_id) + 1 :]
+    else:
+        later = []
+    ending = None
+    if by_turn:
+        ending = (_read_state(repo, by_session).get("turns") or {}).get(by_turn)
     ending = ending or (turns[later[0]] if later else {})
     redact = redactor.make_redaction(repo, session_id)
     return {
@@ -329,18 +347,24 @@ def _read_state(repo: Repo, session_id: str) -> Mapping[str, Any]:
 def _format_way_back(place: _Place, target: _Place, key: Key, parts: Sequence[GivenUp]) -> str:
     """The command that brings a turn's work in a place back to a target: as it was where nothing
     else has changed since, else as a patch; "" if its contents are gone, or the target is."""
-    repo, present = target.repo, target.present
+    repo = target.repo
+    present = target.present
     ends = [part[side] for part in parts for side in ("before", "after")]
     is_lost = any(end and repo.objects.read(end[1]) is None for end in ends)
     if is_lost or isinstance(target, _RemovedPlace):
         return ""
     paths = shlex.join(["--", *(part["path"] for part in parts)])
     top = repo.worktree
-    at = "" if os.path.realpath(top) == os.path.realpath(os.curdir) else f" -C {shlex.quote(top)}"
+    if os.path.realpath(top) == os.path.realpath(os.curdir):
+        at = ""
+    else:
+        at = f" -C {shlex.quote(top)}"
     begin, end = _name_ends(place, key)
     if all(present.get_file(part["path"]) == part["before"] for part in parts):
         return f"gitcp{at} rewind --files-only --to {end}:after {paths}"
-    options = f"--binary{_PLAIN}" if _has_other_form(repo) else "--binary"
+    options = "--binary"
+    if _has_other_form(repo):
+        options = f"--binary{_PLAIN}"
     return f"gitcp{at} diff {options} {begin} {end}:after {paths} | git{at} apply --3way"
 
 
@@ -385,7 +409,8 @@ def _format_hint(repo: Repo, prompt: str) -> str:
     edits = read_kept_edits(repo).list_all()
     known = {line["path"] for line in edits if get_author(line)[0]}
     known |= {path for record in summaries.read_kept(repo) for path in record["files"]}
-    if not (named := abandoned_rules.find_named(prompt, sorted(known))):
+    named = abandoned_rules.find_named(prompt, sorted(known))
+    if not named:
         return ""
     with Objects(repo):
         records = list_turns(repo, named, shared=False)
@@ -398,7 +423,10 @@ def make_trees(repo: Repo, record: Record) -> list[str]:
     left."""
     parts: Sequence[Any] = record.get("parts") or ()
     sides = ({part["path"]: part[side] for part in parts} for side in ("before", "after"))
-    trees = [edit_tree(repo.objects, None, side) for side in sides] if parts else []
+    if parts:
+        trees = [edit_tree(repo.objects, None, side) for side in sides]
+    else:
+        trees = []
     repo.objects.flush()
     return trees
 

@@ -54,7 +54,9 @@ class History:
     ) -> None:
         """chain: credit.trace_content() of the path; replay: makes its replay, if one is
         needed; read: the content of an entry, None if it is missing."""
-        self._chain, self._make_replay, self._read = chain, replay, read
+        self._chain = chain
+        self._make_replay = replay
+        self._read = read
 
     @cached_property
     def _replay(self) -> Replay:
@@ -79,7 +81,8 @@ class History:
                 turns.setdefault((session_id, turn), []).append(line)
         # What a turn itself took back was not given up by anybody.
         turns = {k: lines for k, lines in turns.items() if lines[0]["before"] != lines[-1]["after"]}
-        left, entries = dict(turns), set(kept) - {None}
+        left = dict(turns)
+        entries = set(kept) - {None}
         for key, lines in turns.items():
             if any(parse_entry(line["after"]) in entries for line in lines):
                 del left[key]
@@ -111,19 +114,24 @@ class History:
         """Whether an entry, whose lines have these numbers, has something of a turn's change: a
         line that it wrote; without one, is absent too, lacks a line that it removed, or has the
         mode."""
-        if written := self._written.get(key):
+        written = self._written.get(key)
+        if written:
             return not written.isdisjoint(numbers)
-        before, after = parse_entry(lines[0]["before"]), parse_entry(lines[-1]["after"])
+        before = parse_entry(lines[0]["before"])
+        after = parse_entry(lines[-1]["after"])
         if after is None:
             return entry is None
-        if removed := self._list_texts(before) - self._list_texts(after):
+        removed = self._list_texts(before) - self._list_texts(after)
+        if removed:
             return not removed <= self._list_texts(entry)
         modes = [version[0] if version else "" for version in (before, after, entry)]
         return modes[0] != modes[1] == modes[2]
 
     def _describe(self, key: Key, lines: Sequence[JournalLine]) -> GivenUp:
-        before, after = parse_entry(lines[0]["before"]), parse_entry(lines[-1]["after"])
-        old, new = {*self._list_numbers(before)}, {*self._list_numbers(after)}
+        before = parse_entry(lines[0]["before"])
+        after = parse_entry(lines[-1]["after"])
+        old = {*self._list_numbers(before)}
+        new = {*self._list_numbers(after)}
         end = self._find_end(key, before, lines[-1])
         return {
             "path": lines[-1]["path"],
@@ -138,7 +146,8 @@ class History:
         }
 
     def _list_written(self, key: Key, lines: Sequence[JournalLine]) -> set[bytes]:
-        own, entry = self._written.get(key, set()), parse_entry(lines[-1]["after"])
+        own = self._written.get(key, set())
+        entry = parse_entry(lines[-1]["after"])
         content = self._read(entry) if entry else None
         texts = zip(content.lines if content else (), self._list_numbers(entry), strict=False)
         return {text.strip() for text, n in texts if n in own and line_replay.is_significant(text)}
@@ -169,7 +178,9 @@ def choose_outcome(end: JournalLine | None) -> str:
         return "rewound"
     if "stashed" in end:
         return "stashed"
-    return "discarded" if end["how"] == RESTORED else "overwritten"
+    if end["how"] == RESTORED:
+        return "discarded"
+    return "overwritten"
 
 
 def group_edits(edits: Iterable[JournalLine]) -> list[tuple[set[str], list[JournalLine]]]:
@@ -229,7 +240,8 @@ def format_hint(records: Sequence[Record], paths: Sequence[str]) -> str:
     """A line for an agent about what was given up in paths; '' without records."""
     if not records:
         return ""
-    newest, more = records[0], len(records) - 1
+    newest = records[0]
+    more = len(records) - 1
     asked = " ".join(newest["prompt"].split())[:_QUOTED]
     newest_turn = f"the last for the prompt {json.dumps(asked)}, {newest['how']}"
     files = ", ".join(f"'{path}'" for path in paths)

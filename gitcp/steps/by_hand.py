@@ -34,7 +34,10 @@ def link_commit(ctx: Context, commit: Commit, name: str) -> str:
     if match is None:
         raise Error(f"no such checkpoint or session: '{name}'")
     kind, key = match
-    checkpoint_id = key if kind == "checkpoint" else _find_or_make_checkpoint(ctx, commit, key)
+    if kind == "checkpoint":
+        checkpoint_id = key
+    else:
+        checkpoint_id = _find_or_make_checkpoint(ctx, commit, key)
     _edit_note(ctx.repo, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id)
     write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id
@@ -46,7 +49,9 @@ def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[
     linked = listing.list_ids(ctx.repo, commit["oid"])
     ids = [i for i in linked if i.startswith(name)]
     if not ids:
-        target = f"checkpoint '{name}'" if name else "any checkpoint"
+        target = "any checkpoint"
+        if name:
+            target = f"checkpoint '{name}'"
         raise Error(f"'{abbreviate(commit['oid'])}' is not linked to {target}")
     if name:
         pick_match("checkpoint", name, ids)
@@ -92,7 +97,10 @@ def _edit_note(
 def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:
     state = ctx.read_state(session_id)
     _, changes = objects.read_changes(ctx.repo.objects, commit)
-    files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
+    files = set()
+    for stream in (state or {}).get("streams", ()):
+        for path in stream["files"]:
+            files.add(path)
     if state and files & changes.keys():
         checkpoint_id = make_id()
         linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}
@@ -109,10 +117,11 @@ def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> s
 
 def _find_newest(repo: Repo, session_id: str) -> str:
     """The checkpoint with the latest part of a session; "" if none has one."""
-    dated = [
-        (str(entry["metadata"].get("created_at")), checkpoint["checkpoint_id"])
-        for checkpoint in listing.list_checkpoints(repo, skip_summary=True)
-        for entry in checkpoint["sessions"]
-        if entry["session_id"] == session_id
-    ]
+    dated = []
+    for checkpoint in listing.list_checkpoints(repo, skip_summary=True):
+        for entry in checkpoint["sessions"]:
+            if entry["session_id"] == session_id:
+                dated.append(
+                    (str(entry["metadata"].get("created_at")), checkpoint["checkpoint_id"])
+                )
     return max(dated, default=("", ""))[1]

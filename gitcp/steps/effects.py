@@ -96,13 +96,19 @@ def summarize_effects(repo: Repo, effects: Sequence[Effect]) -> str:
     words = []
     for effect in effects:
         if get_kind(effect) == "stash":
-            what = "is back" if effect["new"] else "is off the stash"
+            what = "is off the stash"
+            if effect["new"]:
+                what = "is back"
             words.append(f"{_name_subject(effect)} {what}")
         if get_kind(effect) == "index":
-            head = [abbreviate(effect["commits"][1]) or "no commit"] if "commits" in effect else []
+            if "commits" in effect:
+                head = [abbreviate(effect["commits"][1]) or "no commit"]
+            else:
+                head = []
             words += [f"HEAD is at {oid}" for oid in head]
             count = len(_list_staged_paths(repo.objects, effect))
-            words += [f"{count_noun(count, 'file')} changed in the index"] if count else []
+            if count:
+                words += [f"{count_noun(count, 'file')} changed in the index"]
     ignored = [effect for effect in effects if name_ignored(repo, effect)]
     returned = [effect for effect in ignored if effect["new"]]
     removed = [effect for effect in ignored if not effect["new"]]
@@ -131,7 +137,8 @@ def find_possible(
     A file that a step created or deleted and that was changed since, as a client does with a
     conversation, is left alone; with keep so is everything that was changed since.
     """
-    todo, notes = [], []
+    todo = []
+    notes = []
     blocked: list[Conflict] = []
     for effect in effects:
         subject = _name_subject(effect)
@@ -202,7 +209,9 @@ def _name_subject(effect: Effect) -> str:
         return f"note on {effect['note'][:12]}"
     if "stash" in effect:
         return f"stash entry {effect['stash'][:12]}"
-    return "index" if "index" in effect else str(effect[get_kind(effect)])
+    if "index" in effect:
+        return "index"
+    return str(effect[get_kind(effect)])
 
 
 def _read_current(repo: Repo, effect: Effect) -> str | None:
@@ -213,7 +222,9 @@ def _read_current(repo: Repo, effect: Effect) -> str | None:
         return index.write_part(repo.objects, current)
     if "note" in effect:
         text = notes.read_note(repo.objects, effect["note"])
-        return None if text is None else repo.objects.hash_object("blob", text)
+        if text is None:
+            return None
+        return repo.objects.hash_object("blob", text)
     if "checkpoint" in effect:
         return writing.find_tree_here(repo, effect["checkpoint"])
     if "ref" in effect:
@@ -231,13 +242,15 @@ def _check_file(repo: Repo, path: str) -> None:
     (doc/trust.md)."""
     if _is_in_worktree(repo, path):
         return
-    home, folders = os.path.expanduser("~"), list[str]()
+    home = os.path.expanduser("~")
+    folders = list[str]()
     for client in map(agents.get_client, agents.list_names()):
         if client.TRANSCRIPTS:
             folders.append(client.locate(home, client.TRANSCRIPTS))
     for session_id in others.list_state_ids(repo):
         live = (others.peek_state(repo, session_id) or {}).get("transcript_path")
-        folders += [os.path.dirname(live)] if isinstance(live, str) and os.path.isabs(live) else []
+        if isinstance(live, str) and os.path.isabs(live):
+            folders += [os.path.dirname(live)]
     parent = os.path.realpath(os.path.dirname(path))
     if not any(f"{parent}/".startswith(f"{os.path.realpath(folder)}/") for folder in folders):
         raise Error(f"'{path}' is not a conversation of a client: no step of gitcp wrote it")
@@ -289,16 +302,23 @@ def _find_obstacle(repo: Repo, effect: Effect) -> str:
     """Why an effect on the index cannot be made at this HEAD; '' if it can."""
     head = refs.read_head(repo) or ""
     if "commits" not in effect:
-        return "" if head == effect["head"] else "HEAD has moved since"
+        if head == effect["head"]:
+            return ""
+        return "HEAD has moved since"
     old, new = effect["commits"]
     if head not in (old, new) or refs.read_branch(repo) != effect["branch"]:
         return "HEAD has moved since"
-    return "the commits were pushed" if head == old and is_pushed(repo, old, new) else ""
+    if head == old and is_pushed(repo, old, new):
+        return "the commits were pushed"
+    return ""
 
 
 def is_pushed(repo: Repo, old: str, new: str) -> bool:
     """Whether a remote-tracking branch has a commit that HEAD leaves by moving from old to new."""
-    abandoned = list_commits(repo, "--reverse", old, *([f"^{new}"] if new else [])) if old else []
+    if old:
+        abandoned = list_commits(repo, "--reverse", old, *([f"^{new}"] if new else []))
+    else:
+        abandoned = []
     if not abandoned:
         return False
     args = ("for-each-ref", "--count=1", f"--contains={abandoned[0]}", "refs/remotes")
@@ -323,7 +343,11 @@ def move_head(repo: Repo, commits: tuple[str, str], reason: str) -> None:
 
 
 def _list_staged_paths(objects: Objects, effect: Effect) -> set[str]:
-    return {path for end in ("old", "new") for path, _ in list_files(objects, effect[end])}
+    found: set[str] = set()
+    for end in ("old", "new"):
+        for path, _ in list_files(objects, effect[end]):
+            found.add(path)
+    return found
 
 
 def _put_staged(repo: Repo, effect: Effect) -> None:
@@ -349,7 +373,10 @@ def settle_index(repo: Repo) -> None:
         index.release_abandoned(repo)
         log = read_steps(repo)
         step = log[-1] if log else None
-        effects = [e for e in step["effects"] if "index" in e] if step else []
+        if step:
+            effects = [e for e in step["effects"] if "index" in e]
+        else:
+            effects = []
         if step is None or not effects or step["kind"] in plan.MOVES:
             return
         head = refs.read_head(repo) or ""
@@ -383,14 +410,20 @@ def _put_stash(repo: Repo, effect: Effect) -> None:
 
 
 def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
-    current = None if old is None else objects.hash_object("blob", old)
+    if old is None:
+        current = None
+    else:
+        current = objects.hash_object("blob", old)
     if current != effect["old"]:
         return old
-    return objects.need(effect["new"], "blob") if effect["new"] else None
+    if effect["new"]:
+        return objects.need(effect["new"], "blob")
+    return None
 
 
 def _write_file(repo: Repo, effect: Effect) -> None:
-    path, data = effect["file"], contents.read_kept(repo, effect["new"])
+    path = effect["file"]
+    data = contents.read_kept(repo, effect["new"])
     if data is None:
         os.unlink(path)
     else:

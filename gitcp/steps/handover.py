@@ -52,7 +52,9 @@ def make_handover(repo: Repo, name: str, size: int) -> Handover:
     Error if it has several, or if no transcript is stored.
     """
     stored = _find_session(repo, name)
-    session_id, agent, data = stored["session_id"], stored["agent"], stored["transcript"]
+    session_id = stored["session_id"]
+    agent = stored["agent"]
+    data = stored["transcript"]
     # The client's own has also the turns since the last checkpoint.
     data = client_transcript.read_live(others.peek_state(repo, session_id) or {}) or data
     if not data:
@@ -124,7 +126,9 @@ def _list_turns(data: bytes, top: str) -> list[Asked]:
 
 def _list_plans(data: bytes) -> tuple[list[str], list[str]]:
     """(the plans that were made and the questions that were answered; the newest list of work)."""
-    decided, todo, asked = [], list[str](), set[str]()
+    decided = []
+    todo = list[str]()
+    asked = set[str]()
     for item in list_items(data):
         arguments: Any = item["input"] if isinstance(item["input"], dict) else {}
         if item["kind"] == "result" and item["id"] in asked and not item["failed"]:
@@ -141,14 +145,15 @@ def _list_plans(data: bytes) -> tuple[list[str], list[str]]:
 def _list_work(arguments: Any) -> Iterator[str]:
     """The lines of a list of work, as clients write one."""
     rows = arguments.get("todos") or arguments.get("plan")
-    for row in rows if isinstance(rows, list) else ():
-        text = (
-            next((row[k] for k in ("content", "step", "description") if row.get(k)), None)
-            if isinstance(row, dict)
-            else None
-        )
-        if isinstance(text, str):
-            yield f"{_STATES.get(str(row.get('status')), '[ ]')} {text}"
+    if isinstance(rows, list):
+        for row in rows:
+            text = None
+            if isinstance(row, dict):
+                text = next(
+                    (row[k] for k in ("content", "step", "description") if row.get(k)), None
+                )
+            if isinstance(text, str):
+                yield f"{_STATES.get(str(row.get('status')), '[ ]')} {text}"
 
 
 def _list_files(repo: Repo, session_id: str) -> set[str]:
@@ -165,8 +170,12 @@ def _list_files(repo: Repo, session_id: str) -> set[str]:
 
 def _describe_place(repo: Repo, present: Present) -> str:
     _, out = repo.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
-    branch = f"On branch '{decode_name(out).strip()}'" if out else "With a detached HEAD"
-    commit = read_commit(repo.objects, present.head) if present.head else None
+    branch = "With a detached HEAD"
+    if out:
+        branch = f"On branch '{decode_name(out).strip()}'"
+    commit = None
+    if present.head:
+        commit = read_commit(repo.objects, present.head)
     if commit is None:
         return f"{branch}, without a commit."
     subject = commit["message"].partition("\n")[0]
@@ -175,7 +184,9 @@ def _describe_place(repo: Repo, present: Present) -> str:
 
 def _describe_file(repo: Repo, present: Present, path: str) -> str:
     if path in present.entries:
-        return "changed, not committed" if present.entries[path] else "deleted, not committed"
+        if present.entries[path]:
+            return "changed, not committed"
+        return "deleted, not committed"
     is_committed = find_file(Lookup(repo.objects, present.head_tree), path)
     return "as committed" if is_committed else "not there"
 

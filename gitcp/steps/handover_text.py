@@ -38,7 +38,10 @@ if TYPE_CHECKING:
         turns: list[Asked]
 
 
-LEAST, DEFAULT, MOST = 2000, 20000, 100_000  # bytes; an argument has less than 128 KiB
+# bytes; an argument has less than 128 KiB
+LEAST = 2000
+DEFAULT = 20000
+MOST = 100_000
 _HEAD = f"""\
 {CONTINUE}{{}}
 {HANDED_OVER}{{}} of {{}})
@@ -58,7 +61,9 @@ _EARLIER = 2000  # bytes of a turn that is not the last
 def find_parent(prompts: Iterable[str]) -> tuple[str, str]:
     """(the session, its agent) that the first of a session's prompts goes on from; '' for none."""
     first = next(iter(prompts), "").lstrip()
-    found = _PARENT.search(first[:_LONGEST]) if first.startswith(CONTINUE) else None
+    found = None
+    if first.startswith(CONTINUE):
+        found = _PARENT.search(first[:_LONGEST])
     return (found[1], found[2]) if found else ("", "")
 
 
@@ -66,11 +71,15 @@ def format_handover(work: Work, size: int) -> tuple[str, int]:
     """(the prompt, of at most so many bytes; the number of its turns).  The last turn has the first
     claim on the room, then the state of the work, then the turns before."""
     names = [name for turn in work["turns"] if (name := name_prompt(turn["prompt"]))]
-    task = shorten(names[0].removeprefix(CONTINUE), 100) if names else "the work in this repository"
+    task = "the work in this repository"
+    if names:
+        task = shorten(names[0].removeprefix(CONTINUE), 100)
     agent = shorten(work["agent"].translate(_BRACKETS), 60)  # which whoever stored it has written
     head = _HEAD.format(task, work["session_id"], agent, work["session_id"])
     room = size - _measure(head)
-    last = _format_turn(work["turns"][-1], room // 2) if work["turns"] else ""
+    last = ""
+    if work["turns"]:
+        last = _format_turn(work["turns"][-1], room // 2)
     room -= _measure(last)
     state = _clip("\n".join(_list_state(work)), room * 2 // 3)
     room -= _measure(state) + 100  # headings
@@ -83,8 +92,14 @@ def format_handover(work: Work, size: int) -> tuple[str, int]:
         earlier.insert(0, text)
     count = len(earlier) + bool(last)
     left_out = len(work["turns"]) - count
-    gap = [f"({count_noun(left_out, 'earlier turn')} left out)"] if left_out else []
-    talk = ["## What was said, the newest last", *gap, *earlier, last] if last else []
+    if left_out:
+        gap = [f"({count_noun(left_out, 'earlier turn')} left out)"]
+    else:
+        gap = []
+    if last:
+        talk = ["## What was said, the newest last", *gap, *earlier, last]
+    else:
+        talk = []
     return "\n\n".join(part.strip() for part in (head, state, *talk)) + "\n", count
 
 
@@ -127,7 +142,8 @@ def _format_turn(turn: Asked, most: int) -> str:
     done = "".join(f"* {call}\n" for call in calls) + (
         f"* and {left_out} before\n" if left_out else ""
     )
-    done = done if _measure(done) < most // 3 else f"* {count_noun(len(turn['calls']), 'call')}\n"
+    if _measure(done) >= most // 3:
+        done = f"* {count_noun(len(turn['calls']), 'call')}\n"
     room = most - _measure(done) - 40
     # Quoted, since an answer may repeat a heading, or somebody else's instruction.
     quoted = "\n".join(f"> {line}".rstrip() for line in turn["answer"].strip().splitlines())
@@ -149,5 +165,6 @@ def _clip(text: str, most: int) -> str:
         return text
     mark = " […] "
     room = max(most - _measure(mark), 0)
-    start, end = data[: room * 2 // 3], data[len(data) - room // 3 :]
+    start = data[: room * 2 // 3]
+    end = data[len(data) - room // 3 :]
     return f"{start.decode('utf-8', 'ignore')}{mark}{end.decode('utf-8', 'ignore')}"

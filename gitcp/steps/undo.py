@@ -62,7 +62,8 @@ def read_steps(repo: Repo, name: str = "") -> list[Step]:
     unknown = 0
     for start in range(0, len(fields) - 2, 3):
         oid, time, message = fields[start : start + 3]
-        if step := _parse_step(message.partition(b"\n\n")[2]):
+        step = _parse_step(message.partition(b"\n\n")[2])
+        if step:
             steps.append({**step, "commit": oid.decode(), "time": int(time or 0)})
         elif message.strip() != _ROOT:
             unknown += 1
@@ -76,7 +77,9 @@ def _parse_step(body: bytes) -> Step | None:
     stored = format.parse_json(body)
     step, _ = schema.select_conforming(stored or {}, schema.SHAPES["step"])
     is_move = step.get("kind") in plan.MOVES
-    return step if step.keys() >= {*_NEEDED, *(["target"] if is_move else [])} else None
+    if step.keys() >= {*_NEEDED, *(["target"] if is_move else [])}:
+        return step
+    return None
 
 
 def record_step(repo: Repo, kind: str, reason: str, effects: Sequence[Effect]) -> str:
@@ -110,13 +113,17 @@ def write_step(repo: Repo, step: Step, trees: tuple[str, str] | None) -> tuple[s
 
     trees: the worktree before and after.
     """
-    tip, log = read_tip(repo), read_steps(repo)
+    tip = read_tip(repo)
+    log = read_steps(repo)
     place = {"head": refs.read_head(repo) or "", "branch": refs.read_branch(repo)}
     position = plan.get_position(log)
     # An undo has its own position.
     recorded = {"parent": position, "position": step["id"], **place, **step}
     message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
-    entries = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
+    if trees:
+        entries = {"before": (TREE, trees[0]), "after": (TREE, trees[1])}
+    else:
+        entries = {}
     # The tree and the parents keep what undo needs from git's pruning.
     ends = [(e, e[end]) for e in step["effects"] for end in ("old", "new") if e[end]]
     blobs = [oid for e, oid in ends if "note" in e]
@@ -222,7 +229,10 @@ def _move_step(repo: Repo, oid: str, parent: str) -> str:
     parents = [line for line in lines if line.startswith(b"parent ")]
     fields = [line for line in lines if line not in parents]
     first = parent or (write_empty_root(repo) if parents[1:] else "")
-    parents[:1] = [b"parent %s" % first.encode()] if first else []
+    if first:
+        parents[:1] = [b"parent %s" % first.encode()]
+    else:
+        parents[:1] = []
     return repo.objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
 
 

@@ -97,7 +97,10 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> 
     state = others.peek_state(repo, point["session_id"]) or {}
     if not find_client(state.get("agent_type") or _AGENT).can_cut() and not read_live(state):
         return None
-    find = _find_in_turn if point["kind"] in KINDS else _find_end
+    if point["kind"] in KINDS:
+        find = _find_in_turn
+    else:
+        find = _find_end
     cut_point = find(repo, point, state)
     if cut_point is None:
         return None
@@ -105,7 +108,10 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> 
     cutter = agent.get_cutter()
     if same_id:
         _refuse_open(state, agent, point["session_id"])
-    new_id = point["session_id"] if same_id else str(uuid.uuid4())
+    if same_id:
+        new_id = point["session_id"]
+    else:
+        new_id = str(uuid.uuid4())
     data, notes = _cut_stored(cut_point, state, agent, point["session_id"], new_id)
     if cutter.find_last_leaf(data) == cutter.find_last_leaf(read_live(state)):
         return None
@@ -138,7 +144,8 @@ def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
     """Where a moment inside a turn is; None if the conversation had not begun."""
     data = read_live(state) or read_session(repo, point["session_id"])["transcript"]
     cutter = find_agent(state).get_cutter()
-    name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
+    name = point["id"].removesuffix(AFTER)
+    after = point["id"].endswith(AFTER)
     if point["kind"] == "tool":
         leaf = cutter.find_leaves_around(data, name)[after]
         if not leaf:
@@ -149,7 +156,12 @@ def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
     if prompt is None:
         raise Error(f"the transcript does not have the prompt of turn '{name}'")
     later = prompts[prompts.index(prompt) + 1 :]
-    leaf = prompt[2] if not after else later[0][2] if later else cutter.find_last_leaf(data)
+    if not after:
+        leaf = prompt[2]
+    elif later:
+        leaf = later[0][2]
+    else:
+        leaf = cutter.find_last_leaf(data)
     return (data, leaf, False) if leaf else None
 
 
@@ -193,7 +205,9 @@ def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: 
     if same_id and known:
         return str(live)
     name = agent.name_transcript(new_id, format_now())
-    root = _find_root(str(live), name, agent) if known else ""
+    root = ""
+    if known:
+        root = _find_root(str(live), name, agent)
     return os.path.join(root or find_home(agent, os.path.realpath(repo.worktree)), name)
 
 
@@ -204,7 +218,9 @@ def _find_root(live: str, name: str, agent: Client) -> str:
     for _ in name.split(os.sep):
         root = os.path.dirname(root)
     is_flat = os.sep not in name
-    return root if is_flat or root.endswith(os.sep + agent.TRANSCRIPTS) else ""
+    if is_flat or root.endswith(os.sep + agent.TRANSCRIPTS):
+        return root
+    return ""
 
 
 def _copy_subagents(
@@ -228,7 +244,8 @@ def _copy_subagents(
 
 
 def _refuse_open(state: State, agent: Client, session_id: str) -> None:
-    owner, home = state.get("agent_process"), os.path.expanduser("~")
+    owner = state.get("agent_process")
+    home = os.path.expanduser("~")
     alive = state.get("phase") != "ended" and bool(owner) and process.is_alive(owner)
     if alive or agent.is_open(home, session_id):
         raise Error(f"session '{shorten_id(session_id)}' is open in its client: close it first")
@@ -266,7 +283,8 @@ def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
 
 def read_session(repo: Repo, session_id: str) -> Stored:
     """The newest stored conversation of a session: on a stream, or committed."""
-    if newest := stream_list.find_newest(repo, session_id):
+    newest = stream_list.find_newest(repo, session_id)
+    if newest:
         return _read_tree(repo.objects, newest["tree"], session_id)
     ids = [
         c["checkpoint_id"]
@@ -280,7 +298,10 @@ def read_session(repo: Repo, session_id: str) -> Stored:
 
 
 # Putting stored conversations where their clients look, so that a person can resume them.
-WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
+WRITTEN = "written"
+KEPT = "kept"
+REPLACED = "replaced"
+IMPOSSIBLE = "impossible"
 BESIDE = "beside"
 DEPTH = 100  # first parents that are searched for a checkpoint
 
@@ -296,7 +317,8 @@ def read_stored(repo: Repo, name: str) -> tuple[str, list[Stored]]:
         if kind == "commit":
             commit, ids = _find_nearest_checkpoint(repo, key)
         else:
-            commit, ids = (listing.find_carriers(repo, [key])[key] or [""])[0], [key]
+            commit = (listing.find_carriers(repo, [key])[key] or [""])[0]
+            ids = [key]
         stored = [session for session in read_checkpoints(repo, ids) if session["session_id"]]
         if not stored:  # of what it lacks there are warnings
             raise Error(f"the conversations of checkpoint '{ids[0]}' are not here")
@@ -310,7 +332,9 @@ def _find_nearest_checkpoint(repo: Repo, oid: str) -> tuple[str, list[str]]:
     """(the commit oid or the nearest of its first parents with checkpoints, their ids)."""
     ancestor: str | None = oid
     for _ in range(DEPTH):
-        commit = read_commit(repo.objects, ancestor) if ancestor else None
+        commit = None
+        if ancestor:
+            commit = read_commit(repo.objects, ancestor)
         if commit is None:
             break
         ids = listing.list_ids(repo, commit["oid"])
@@ -320,7 +344,9 @@ def _find_nearest_checkpoint(repo: Repo, oid: str) -> tuple[str, list[str]]:
         if ids:
             missing = f"checkpoint '{ids[0]}' of commit '{abbreviate(commit['oid'])}' is not here"
             raise Error(f"{missing}; 'gitcp fetch' may bring it")
-        ancestor = commit["parents"][0] if commit["parents"] else None
+        ancestor = None
+        if commit["parents"]:
+            ancestor = commit["parents"][0]
     raise Error(f"no checkpoint belongs to '{abbreviate(oid)}' or the {DEPTH} commits before it")
 
 
@@ -343,7 +369,8 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
     }
     agent = find_client(session["agent"])
     if not agent.can_cut() or not session["transcript"]:
-        if path := find_conversation(repo, own_id):
+        path = find_conversation(repo, own_id)
+        if path:
             command = agent.format_resume_command(own_id)
             return {**outcome, "what": KEPT, "path": path, "command": command}
         lack = f"the transcripts of {session['agent']} cannot be written"
@@ -369,7 +396,8 @@ def _put_beside(
 ) -> Restored:
     """The outcome for a conversation put beside one that diverged.  Its new id is made from its
     last leaf: a second call with the same conversation finds it and writes nothing."""
-    own_id, cutter = session["session_id"], agent.get_cutter()
+    own_id = session["session_id"]
+    cutter = agent.get_cutter()
     leaf = cutter.find_last_leaf(session["transcript"])
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own_id} {leaf}"))
     path = find_local(repo, agent, new_id, cwd)
@@ -389,7 +417,9 @@ def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
 
 def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:
     """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
-    planned = [effect for outcome in restored for effect in outcome["effects"]]
+    planned = []
+    for outcome in restored:
+        planned += outcome["effects"]
     if not planned:
         return ""
     effects.put_effects(repo, planned)

@@ -101,7 +101,10 @@ if TYPE_CHECKING:
     Contents = Callable[[str, str, str], tuple[str, bool]]  # base, ours, theirs -> oid, clean
     Step = dict[str, Any]  # id, kind, parent, position, target, targets; gitcp-formats(5)
 
-CREATE, MODIFY, DELETE, KEEP = "create", "modify", "delete", "keep"
+CREATE = "create"
+MODIFY = "modify"
+DELETE = "delete"
+KEEP = "keep"
 OURS = ".entire/"  # no snapshot has its files
 
 
@@ -142,14 +145,18 @@ def _plan_action(change: Change, facts: Facts) -> Action:
     if why:
         return make_action(path, KEEP, was, now, why)
     if now is not None:
-        reason = "deleted since" if was is None else "changed since"
+        reason = "changed since"
+        if was is None:
+            reason = "deleted since"
         writer = facts["writer"](path)
         if writer:
             reason += f" by session {shorten_id(writer)}"
         if facts["committed"](path):
             reason += ", and committed"
     elif facts["head"](path) is not None:
-        reason = "deleted at that point" if facts["base"](path) else "committed since"
+        reason = "committed since"
+        if facts["base"](path):
+            reason = "deleted at that point"
     elif owner := facts["owner"](path):
         reason = f"made since by session {shorten_id(owner)}"
     else:
@@ -168,7 +175,9 @@ def _plan_action(change: Change, facts: Facts) -> Action:
 
 
 def _choose_verb(was: Version, now: Version) -> str:
-    return DELETE if now is None else CREATE if was is None else MODIFY
+    if now is None:
+        return DELETE
+    return CREATE if was is None else MODIFY
 
 
 def _explain_untouchable(path: str, was: Version, now: Version, facts: Facts) -> str:
@@ -246,11 +255,14 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
     makers: dict[Version, str | None] = {None: None}
     maker: str | None = None
     for line in edits:
-        before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+        before = credit.parse_entry(line["before"])
+        after = credit.parse_entry(line["after"])
         maker = makers.setdefault(before, None)
         if before is None:
             session_id, who, _ = credit.get_author(line)
-            maker = session_id if session_id or who == ids_.PERSON[1] else None
+            maker = None
+            if session_id or who == ids_.PERSON[1]:
+                maker = session_id
         maker = makers.setdefault(after, maker)
     return maker
 
@@ -266,7 +278,8 @@ def find_last(
 
     is_in_git: whether git has the content that an edit left or put away."""
     for line in walk_back(edits):
-        before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+        before = credit.parse_entry(line["before"])
+        after = credit.parse_entry(line["after"])
         if after == version or is_in_git(line):
             return None
         if besides is None:
@@ -309,7 +322,8 @@ def find_moment(
         calls = {(lines[n]["session"], lines[n]["open"]) for n in openings}
         closings = [n for n, x in enumerate(lines) if (x.get("session"), x.get("close")) in calls]
         ends = closings or own
-        position, time = max(ends), max(int(lines[n]["at"]) for n in ends)
+        position = max(ends)
+        time = max(int(lines[n]["at"]) for n in ends)
         later = [line for n, line in enumerate(lines) if n > position and n not in own]
     else:
         position = min([*openings, own[0]])
@@ -361,9 +375,15 @@ def mark_lacking(point: Point, paths: Iterable[str]) -> Point:
 def describe_lacking(kind: str, paths: Iterable[str]) -> str:
     """The text about the lacking paths of a point of that kind; '' for none."""
     names = ["other files" if path == "." else path for path in paths]
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    what = "not seen before it" if kind == "tool" else "left out of its snapshot"
-    return f"{what}: {', '.join(names[:_MOST])}{more}" if names else ""
+    more = ""
+    if len(names) > _MOST:
+        more = f" and {len(names) - _MOST} more"
+    what = "left out of its snapshot"
+    if kind == "tool":
+        what = "not seen before it"
+    if names:
+        return f"{what}: {', '.join(names[:_MOST])}{more}"
+    return ""
 
 
 def sort_newest_first(points: Iterable[Point]) -> list[Point]:
@@ -481,7 +501,8 @@ def join_edits(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, 
 #
 # The log only grows.  The parent of a step is the one that was in force when it was made.  Undoing
 # a step goes back to its parent; the undone step stays as a branch that can be redone.
-UNDO, REDO = "undo", "redo"
+UNDO = "undo"
+REDO = "redo"
 MOVES = (UNDO, REDO)
 BISECT = "bisect"  # a state that was tested in place
 
@@ -504,7 +525,8 @@ def map_steps(log: Iterable[Step]) -> dict[str, Step]:
 def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
     """The steps in force to undo, newest first.  name: their number, or a prefix of the id of the
     last one.  Raise Error if there are not so many, or no such step."""
-    steps, path = map_steps(log), list_in_force(log)
+    steps = map_steps(log)
+    path = list_in_force(log)
     if not path:
         raise Error(
             "nothing to undo: gitcp changed no file here ('gitcp rewind' goes back before a prompt)"
@@ -519,7 +541,10 @@ def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
     else:
         count = int(name)
     if count > len(path):
-        only = "1 step" if len(path) == 1 else f"{len(path)} steps"
+        if len(path) == 1:
+            only = "1 step"
+        else:
+            only = f"{len(path)} steps"
         raise Error(f"only {only} can be undone; nothing was changed")
     return [steps[step_id] for step_id in path[:count]]
 
@@ -530,7 +555,8 @@ def find_step_to_redo(log: Sequence[Step], name: str = "") -> Step:
     A bisection's steps are undone for good.  Raise Error if the present position has no such undone
     step.
     """
-    position, steps = get_position(log), map_steps(log).values()
+    position = get_position(log)
+    steps = map_steps(log).values()
     branches = [s for s in steps if s["parent"] == position and s["kind"] != BISECT]
     undone_ids = [
         t for s in log if s["kind"] == UNDO for t in s.get("targets", [s["target"]])[::-1]
@@ -547,7 +573,9 @@ def find_step_to_redo(log: Sequence[Step], name: str = "") -> Step:
 
 def list_in_force(log: Sequence[Step]) -> list[str]:
     """The ids of the steps in force, the newest first."""
-    steps, position, path = map_steps(log), get_position(log), []
+    steps = map_steps(log)
+    position = get_position(log)
+    path = []
     while position in steps:
         path.append(position)
         position = steps[position]["parent"]

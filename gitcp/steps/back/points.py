@@ -136,7 +136,8 @@ def _list_standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
 
 def _is_restored(line: JournalLine, since: Iterable[JournalLine]) -> bool:
     """Whether another's edit restored what an edit discarded, and it was not discarded again."""
-    before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+    before = credit.parse_entry(line["before"])
+    after = credit.parse_entry(line["after"])
     for later in since:
         result = credit.parse_entry(later["after"])
         if result == before and credit.get_cause(later)[0] != credit.get_cause(line)[0]:
@@ -173,7 +174,8 @@ def list_moments(
     that it changed; one without edits is listed if it may have overwritten unseen content or took
     ignored files.
     """
-    lines, seen = edits[0], set(edits[1])
+    lines = edits[0]
+    seen = set(edits[1])
     lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
     points: list[Point] = []
     for line in lines:
@@ -181,8 +183,12 @@ def list_moments(
         for kind, name in (("prompt", turn if "unseen" not in line else ""), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
-                prompt, is_tool = prompts.get(turn, ""), kind == "tool"
-                event = _describe_call(line, commands.get(name, "")) if is_tool else prompt
+                prompt = prompts.get(turn, "")
+                is_tool = kind == "tool"
+                if is_tool:
+                    event = _describe_call(line, commands.get(name, ""))
+                else:
+                    event = prompt
                 point = make_point(
                     kind,
                     name,
@@ -218,20 +224,27 @@ def _name_commands(repo: Repo, points: Iterable[Point]) -> None:
     for session_id, own in by_session.items():
         path = (others.peek_state(repo, session_id) or {}).get("transcript_path")
         try:
-            data = transcripts.read_live(path) if isinstance(path, str) else b""
+            data = b""
+            if isinstance(path, str):
+                data = transcripts.read_live(path)
         except OSError:
             continue
         commands = describe_calls(data, {point["id"] for point in own})
-        redact = redactor.make_redaction(repo, session_id) if commands else str
+        if commands:
+            redact = redactor.make_redaction(repo, session_id)
+        else:
+            redact = str
         for point in own:
-            if command := commands.get(point["id"]):
+            command = commands.get(point["id"])
+            if command:
                 point["message"] = f"before `{redact(command)}`" + _describe_place(point)
 
 
 def read_tree(present: Present, name: str) -> tuple[str, str]:
     """(the tree of the worktree before a tool use or a turn; the first commit made since, '' for
     none).  name: its id; with AFTER appended, the moment after it."""
-    moment_id, after = name.removesuffix(AFTER), name.endswith(AFTER)
+    moment_id = name.removesuffix(AFTER)
+    after = name.endswith(AFTER)
     moment = present.kept_edits.find_since(moment_id, after)
     if moment is None:
         raise Error(f"no such turn or tool use: '{moment_id}'")
@@ -327,7 +340,8 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
         below = (change for change in changes if back.is_below(change[0], scopes))
         lacking = describe_lacking(point["kind"], point["lacking"])
         notes = [*notes, *filter(None, [lacking]), *_describe_operations(present)]
-        actions, raw = back.plan_tree(below, facts), _read_raw(present, point)
+        actions = back.plan_tree(below, facts)
+        raw = _read_raw(present, point)
         return {
             **_EMPTY,
             "actions": actions,
@@ -375,7 +389,9 @@ def _read_raw(present: Present, point: Point) -> Known:
 def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:
     """path -> the reason why the point's snapshot left it out."""
     listed = f"{point['metadata_dir']}/omitted.json"
-    entry = Lookup(objects, point["tree"])(listed) if point["metadata_dir"] else None
+    entry = None
+    if point["metadata_dir"]:
+        entry = Lookup(objects, point["tree"])(listed)
     if entry is None:
         return {}
     omitted = json.loads(objects.need(entry[1], "blob"))
@@ -449,8 +465,12 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
                 both = current is not None and pairs[-1][1] != current
                 if both:
                     merged[path] = [before[1] for before, _ in pairs if before]
-                reason = f"{why}, with what was changed since" if both else why
-                changes += [(path, current, target, reason)] if target != current else []
+                if both:
+                    reason = f"{why}, with what was changed since"
+                else:
+                    reason = why
+                if target != current:
+                    changes += [(path, current, target, reason)]
             elif conflict == KEEP:
                 reason = "changed since, and the change cannot be unchanged beside it"
                 unchanged.append(back.make_action(path, back.KEEP, current, target, reason))
@@ -482,7 +502,8 @@ def take_back_edits(
     edits = [line for line in credit.list_edits(lines) if back.is_below(line["path"], scopes)]
     unkept = sorted({line["path"] for line in edits if not line.get("kept", True)})
     for line in edits:
-        before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+        before = credit.parse_entry(line["before"])
+        after = credit.parse_entry(line["after"])
         if line["path"] not in unkept:
             pairs.setdefault(line["path"], []).append((before, after))
     leave_out = leave_out_edits(pairs, conflict, "taken back")
@@ -556,14 +577,19 @@ def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:
 def _check_disk(present: Present, wanted: Sequence[Action]) -> tuple[list[Action], list[Conflict]]:
     """(the actions, those that must not be done as a keep with its reason; the conflicts), by the
     files on disk that no tree has."""
-    work, todo = present.worktree, back.list_effective(wanted)
+    work = present.worktree
+    todo = back.list_effective(wanted)
     gone = {action["path"] for action in todo if action["now"] is None}
     renamed = find_other_names(present.repo, (action["path"] for action in todo))
     actions: list[Action] = []
     conflicts: list[Conflict] = []
     for action in wanted:
-        path, reason, conflict = action["path"], "", ""
-        st = work.look_at(path) if action["now"] and action["was"] is None else None
+        path = action["path"]
+        reason = ""
+        conflict = ""
+        st = None
+        if action["now"] and action["was"] is None:
+            st = work.look_at(path)
         if action["verb"] == back.KEEP:
             pass
         elif not action["was"] and work.list_repositories(path):
@@ -576,7 +602,8 @@ def _check_disk(present: Present, wanted: Sequence[Action]) -> tuple[list[Action
         elif action["now"]:
             conflict = _find_file_above(work, path, gone)
         actions.append({**action, "verb": back.KEEP, "reason": reason} if reason else action)
-        conflicts += [{"path": path, "reason": conflict}] if conflict else []
+        if conflict:
+            conflicts += [{"path": path, "reason": conflict}]
     return actions, conflicts
 
 
@@ -590,9 +617,9 @@ def _find_file_above(work: Worktree, path: str, gone: Collection[str]) -> str:
         except (FileNotFoundError, NotADirectoryError):
             return ""
         if not is_folder:
-            return (
-                "" if folder in gone else f"'{folder}' is in its way, a file that no session made"
-            )
+            if folder in gone:
+                return ""
+            return f"'{folder}' is in its way, a file that no session made"
     return ""
 
 
@@ -611,7 +638,10 @@ def _find_twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
     """Conflicts for names that differ in case alone, on a file system that ignores case."""
     conflicts: dict[str, Conflict] = {}
     for action in todo:
-        parts = action["path"].split("/") if action["now"] else []
+        if action["now"]:
+            parts = action["path"].split("/")
+        else:
+            parts = []
         for n, name in enumerate(parts):
             folder = after.read_folder("/".join(parts[:n]))
             other = [x for x in folder if x != name and x.casefold() == name.casefold()]
@@ -692,7 +722,8 @@ def find_point(repo: Repo, name: str, everywhere: bool = True) -> Point:
     """
     if name == "HEAD":
         return _read_head(repo.objects)
-    if exact := next((p for p in _list_temporary(repo, True) if p["id"] == name), None):
+    exact = next((p for p in _list_temporary(repo, True) if p["id"] == name), None)
+    if exact:
         return exact
     after = AFTER if name.endswith(AFTER) else ""
     for anywhere in (True,) if everywhere else (False, True):
@@ -707,7 +738,8 @@ def find_point(repo: Repo, name: str, everywhere: bool = True) -> Point:
                 point = {**point, "id": point["id"] + after, "message": message}
                 return back.mark_lacking(point, ())
             return point
-    if commit := abbreviate(_find_successor(repo, points, name) or ""):
+    commit = abbreviate(_find_successor(repo, points, name) or "")
+    if commit:
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
         raise Error(f"point '{name}' became commit {commit}: {ways}")
     raise NoPoint(f"no such point: '{name}' ('gitcp rewind --list' shows them)")
@@ -717,7 +749,8 @@ def _read_head(objects: Objects) -> Point:
     commit = read_commit(objects, "HEAD")
     if commit is None:
         raise Error("there is no commit yet")
-    subject, oid = commit["message"].partition("\n")[0], commit["oid"]
+    subject = commit["message"].partition("\n")[0]
+    oid = commit["oid"]
     seconds = parse_ident(commit["committer"])[1]
     return make_point("committed", oid, seconds, subject, base_commit=oid, tree=commit["tree"])
 
@@ -789,13 +822,18 @@ def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
 def _list_omitted(objects: Objects, files: dict[str, tuple[str, str]]) -> list[str]:
     """The files that a snapshot lacks for their size or because they could not be read."""
     entry = files.get("omitted.json")
-    listed = json.loads(objects.need(entry[1], "blob")) if entry else []
+    if entry:
+        listed = json.loads(objects.need(entry[1], "blob"))
+    else:
+        listed = []
     return [item["path"] for item in listed if item["reason"] in _LACKING]
 
 
 def _read_prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
     entry = files.get(format.PROMPT)
-    prompts = decode_name(objects.need(entry[1], "blob")) if entry else ""
+    prompts = ""
+    if entry:
+        prompts = decode_name(objects.need(entry[1], "blob"))
     return prompts.rpartition(format.SEPARATOR)[2]
 
 
@@ -863,12 +901,12 @@ def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterato
 
 def map_prompts(repo: Repo) -> dict[str, str]:
     """turn id -> prompt, for the sessions that have a state."""
-    return {
-        turn_id: str(turn.get("prompt") or "")
-        for state in sessions.list_states(repo)
-        for turn_id, turn in (state.get("turns") or {}).items()
-        if isinstance(turn, dict)
-    }
+    found: dict[str, str] = {}
+    for state in sessions.list_states(repo):
+        for turn_id, turn in (state.get("turns") or {}).items():
+            if isinstance(turn, dict):
+                found[turn_id] = str(turn.get("prompt") or "")
+    return found
 
 
 def make_record(point: Point) -> Record:
@@ -893,7 +931,9 @@ class Preview:
         prepared = self._prepare(point)
         trees = prepared.present.tree, prepared.tree
         self._repo.objects.flush()
-        out = self._repo.git.run(*DIFF, *trees)[1] if prepared.todo else b""
+        out = b""
+        if prepared.todo:
+            out = self._repo.git.run(*DIFF, *trees)[1]
         return decode_name(out[:_LONGEST]).splitlines()
 
     def count_verbs(self, point: Point) -> dict[str, int] | None:
@@ -905,7 +945,10 @@ class Preview:
     def _prepare(self, point: Point) -> Prepared:
         if point["id"] not in self._prepared:
             self._present = self._present or read_present(self._repo, dry=True)
-            way = go_to_point(point, ()) if back.can_be_gone_to(point) else wish_nothing()
+            if back.can_be_gone_to(point):
+                way = go_to_point(point, ())
+            else:
+                way = wish_nothing()
             try:
                 prepared = prepare(self._present, way)
             except Error as e:

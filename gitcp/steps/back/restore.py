@@ -84,9 +84,13 @@ class Present:
         tree: str,
         seen: looks.Look | None,
     ) -> None:
-        self.repo, self._seen = repo, seen
-        self.worktree, self.head, self.head_tree = scan.worktree, scan.head, head_tree
-        self.entries, self.tree = entries, tree
+        self.repo = repo
+        self._seen = seen
+        self.worktree = scan.worktree
+        self.head = scan.head
+        self.head_tree = head_tree
+        self.entries = entries
+        self.tree = tree
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
         self.look = Lookup(repo.objects, tree)
 
@@ -144,7 +148,8 @@ class KeptEdits:
 
     def __init__(self, repo: Repo, lines: list[JournalLine]) -> None:
         """lines: of the journal."""
-        self.repo, self._lines = repo, lines
+        self.repo = repo
+        self._lines = lines
         # The lines after the last cut, and the turns and tool uses that it goes through.
         self._recent, self._cut = cuts.find_since_cut(self._lines)
         self._all: list[JournalLine] | None = None
@@ -154,14 +159,20 @@ class KeptEdits:
         if self._all is None:
             edits = credit.list_edits(self._lines)
             was_cut = len(self._recent) < len(self._lines)
-            self._all = held_lines.unite_edits(self.repo, edits) if was_cut else edits
+            if was_cut:
+                self._all = held_lines.unite_edits(self.repo, edits)
+            else:
+                self._all = edits
         return self._all
 
     def list_moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
         """(edits, and calls that may have overwritten unseen content or took ignored files, by
         their times; the turns and tool uses that were cut in the middle).  Without everywhere only
         those since the last cut."""
-        edits = self.list_all() if everywhere else credit.list_edits(self._recent)
+        if everywhere:
+            edits = self.list_all()
+        else:
+            edits = credit.list_edits(self._recent)
         taking = taken.list_taking(self.repo)
         calls = (line for line in self._lines if "unseen" in line or line.get("open") in taking)
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
@@ -180,7 +191,9 @@ class KeptEdits:
         """(the edits since the beginning of a turn or tool use, or since its end; the first commit
         that the journal has since then, '' for none); None for an unknown name."""
         later = self._lines
-        moment = plan.find_moment(self._recent, name, after) if name not in self._cut else None
+        moment = None
+        if name not in self._cut:
+            moment = plan.find_moment(self._recent, name, after)
         if moment:
             later = self._recent[moment[1] :]
         else:
@@ -238,7 +251,9 @@ class Owners:
 
     def _is_in_head(self, line: JournalLine, base: str) -> bool:
         """Whether HEAD has the result of an edit and the commit base does not."""
-        head, path, after = self._present.head, line["path"], credit.parse_entry(line["after"])
+        head = self._present.head
+        path = line["path"]
+        after = credit.parse_entry(line["after"])
         if not base or not head or base == head:
             return False
         return self._read_entry(head, path) == after != self._read_entry(base, path)
@@ -246,12 +261,18 @@ class Owners:
     @cached_property
     def _earlier_bases(self) -> dict[int, str]:
         """id() of a line -> the commit that was HEAD before the line's own base."""
-        earlier, base, bases = "", "", dict[int, str]()
+        earlier = ""
+        base = ""
+        bases = dict[int, str]()
         for line in self._present.lines:
-            default = self._present.head if "path" in line else line.get("commit", base)
+            if "path" in line:
+                default = self._present.head
+            else:
+                default = line.get("commit", base)
             line_base = str(line.get("base", default))  # an edit found by this scan may have none
             if line_base != base:
-                earlier, base = base, line_base
+                earlier = base
+                base = line_base
             bases[id(line)] = earlier
         return bases
 
@@ -266,7 +287,8 @@ class Owners:
 def read_signatures(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
     """path -> signature, by which later changes are seen; None for a file that does not exist or
     is behind a symbolic link."""
-    worktree, names = Worktree(repo), list(paths)
+    worktree = Worktree(repo)
+    names = list(paths)
     unlisted = find_other_names(repo, names)
     return {
         path: None if path in unlisted else _build_signature(worktree.look_at(path))
@@ -295,7 +317,9 @@ def read_signature(name: bytes, folder: int) -> Signature:
 
 
 def _build_signature(st: os.stat_result | None) -> Signature:
-    return (st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns) if st else None
+    if st:
+        return (st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
+    return None
 
 
 def name_in_worktree(repo: Repo, path: str) -> str:
@@ -321,11 +345,14 @@ def keep_raw(
 ) -> dict[str, Raw]:
     """path -> the Raw, stored, of each regular file that actions replace or delete, and of the
     directories above all that they change."""
-    head, mask = Lookup(present.repo.objects, present.head_tree), _read_umask()
+    head = Lookup(present.repo.objects, present.head_tree)
+    mask = _read_umask()
     filters = Filters(present.worktree, head)
     raw = _keep_folders(present, (action["path"] for action in actions), 0o777 & ~mask)
     for action in actions:
-        path, was, sign = action["path"], action["was"], signs.get(action["path"])
+        path = action["path"]
+        was = action["was"]
+        sign = signs.get(action["path"])
         if not was or was[0] not in REGULAR or not sign or not stat.S_ISREG(sign[0]):
             continue
         mode = stat.S_IMODE(sign[0])
@@ -377,7 +404,9 @@ def choose_raw(
 def _compute_mode(mode: int, executable: bool) -> int:
     """The permissions of a file that replaces one with this mode."""
     plain = mode & ~0o111
-    return plain | (plain & 0o444) >> 2 if executable else plain
+    if executable:
+        return plain | (plain & 0o444) >> 2
+    return plain
 
 
 def read_steps(objects: Objects, steps: Iterable[Step], paths: Iterable[str] = ()) -> Known:
@@ -385,7 +414,8 @@ def read_steps(objects: Objects, steps: Iterable[Step], paths: Iterable[str] = (
     of it; paths: more than those of which a step kept one."""
     known: dict[str, tuple[Version, Raw]] = {}
     for step in steps:
-        version, kept = undo.open_tree(objects, step["commit"], "before"), step.get("raw", {})
+        version = undo.open_tree(objects, step["commit"], "before")
+        kept = step.get("raw", {})
         for path in {*paths, *kept, *known}:
             before, (mode, oid) = version(path), kept.get(path, USUAL)
             if path in kept or known.get(path, (None, USUAL))[0] != before:
@@ -424,7 +454,10 @@ class Apply:
         signs: Mapping[str, Signature],
         raw: Mapping[str, Raw],
     ) -> None:
-        self._top, self._staging, self._signs, self._raw = top, staging, signs, raw
+        self._top = top
+        self._staging = staging
+        self._signs = signs
+        self._raw = raw
         # Deletions come first, the deepest path first: they make room for the writes.
         todo = sorted(list_effective(actions), key=lambda a: a["path"])
         gone = [a for a in reversed(todo) if a["now"] is None]
@@ -444,7 +477,8 @@ class Apply:
             raise
 
     def _do_action(self, number: int, action: Action) -> None:
-        path, write = action["path"], action["now"] is not None
+        path = action["path"]
+        write = action["now"] is not None
         above = path.rpartition("/")[0]
         folder = self._folders.open_folder(above, make=write)
         if folder is None:
@@ -459,7 +493,8 @@ class Apply:
             self._folders.prune_empty(above)
 
     def _replace_file(self, number: int, action: Action, folder: int) -> None:
-        path, sign = action["path"], self._signs.get(action["path"])
+        path = action["path"]
+        sign = self._signs.get(action["path"])
         name = encode_name(path.rpartition("/")[2])
         if sign and stat.S_ISDIR(sign[0]):  # its files are gone by now
             self._folders.make_room(path)
@@ -477,7 +512,8 @@ class Apply:
     def take_back(self) -> None:
         """Put the worktree back as it was before carry_out(); a second call does nothing."""
         for number, action in reversed(self._done):
-            path, replaced = action["path"], self._staging.get_replaced_path(number)
+            path = action["path"]
+            replaced = self._staging.get_replaced_path(number)
             full = os.path.join(self._top, encode_name(path))
             if os.path.lexists(replaced):
                 self._folders.make_again(path.rpartition("/")[0])
@@ -522,10 +558,14 @@ def _copy_file(
     if stat.S_ISLNK(st.st_mode):
         os.symlink(os.readlink(source, dir_fd=source_in), target, dir_fd=target_in)
         return
-    reads, writes = os.O_RDONLY | os.O_NOFOLLOW, os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    reads = os.O_RDONLY | os.O_NOFOLLOW
+    writes = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     old = os.open(source, reads | os.O_CLOEXEC, dir_fd=source_in)
     with open(old, "rb") as f, open(os.open(target, writes, dir_fd=target_in), "wb") as copy:
-        while data := f.read(1 << 20):
+        while True:
+            data = f.read(1 << 20)
+            if not data:
+                break
             copy.write(data)
         os.fchmod(copy.fileno(), stat.S_IMODE(st.st_mode))
     os.utime(target, ns=(st.st_atime_ns, st.st_mtime_ns), dir_fd=target_in)
@@ -539,7 +579,8 @@ class Folders:
     """
 
     def __init__(self, top: bytes, raw: Mapping[str, Raw]) -> None:
-        self._top, self._raw = top, raw
+        self._top = top
+        self._raw = raw
         self.created: list[str] = []
         self.removed: dict[str, int] = {}  # folder -> its mode
 
@@ -572,7 +613,8 @@ class Folders:
             if e.errno != errno.ENOENT:
                 raise Changed(f"'{path}' is not a directory any more") from None
         os.mkdir(name, dir_fd=parent)
-        if (mode := self._raw.get(path, USUAL)[0]) is not None:
+        mode = self._raw.get(path, USUAL)[0]
+        if mode is not None:
             os.chmod(name, mode, dir_fd=parent)
         self.created.append(path)
         return os.open(name, _DIRECTORY, dir_fd=parent)
@@ -646,9 +688,12 @@ _LISTED = 100
 def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     """Leave a message with the changed files for the next prompt of every session that is open
     here or that wrote one of them; return a sentence for each session."""
-    names, writers = sorted(paths), credit.list_writers(read_journal(repo), paths)
+    names = sorted(paths)
+    writers = credit.list_writers(read_journal(repo), paths)
     listed = "\n".join(f"- {path}" for path in names[:_LISTED])
-    more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    more = ""
+    if len(names) > _LISTED:
+        more = f"\n- and {len(names) - _LISTED} more"
     begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
     text = f"{begin} again before you rely on them:\n{listed}{more}"
     notes = []
@@ -677,7 +722,8 @@ def note_step(
     """Record the edits of a step that the journal lacks, as nobody's work.  merged: as Wish has
     it."""
     with Journal(repo) as journal:
-        time, known = read_clock(repo), read_last_seen(repo, journal.lines)
+        time = read_clock(repo)
+        known = read_last_seen(repo, journal.lines)
         changed = {
             a["path"]: (a["was"], a["now"])
             for a in actions
@@ -741,7 +787,8 @@ def _follow_streams(repo: Repo, current: Now, head: Lookup) -> None:
     turn brings it up to date.
     """
     for ref, sessions in _list_live(repo).items():
-        if tip := peek_tip(repo.objects, ref):
+        tip = peek_tip(repo.objects, ref)
+        if tip:
             stream = exclusive(repo, f"stream-{repo.worktree_hash}")
             with others.held_state(repo, sessions), Journal(repo) as held, stream:
                 _follow_stream(held, tip, sessions, current, head)
@@ -763,7 +810,9 @@ def _list_live(repo: Repo) -> dict[str, list[str]]:
 def _follow_stream(
     held: Journal, tip: Tip, sessions: list[str], current: Now, head: Lookup
 ) -> None:
-    repo, lines, changed = held.repo, held.lines, []
+    repo = held.repo
+    lines = held.lines
+    changed = []
     for session_id in sorted(set(sessions)):
         state = recall_state(repo, session_id)
         streams = state["streams"] if state else ()
@@ -822,7 +871,8 @@ def _list_work(
     A path that equals HEAD's is not the session's work any more.  A path to whose content the
     session contributed, by the journal, is its work again.  Others stay as recorded.
     """
-    recorded, work = dict(files), collect_work(lines, state["session_id"])
+    recorded = dict(files)
+    work = collect_work(lines, state["session_id"])
     for path, entry in current.items():
         if entry == head(path):
             recorded.pop(path, None)

@@ -49,7 +49,11 @@ class Staging:
         attributes files.  Raises Error when a content is missing or cannot be written."""
         self._repo.make_folder(os.path.dirname(self.place))
         os.makedirs(self.new, exist_ok=True)
-        attributes = {path: entry for path in _list_attributes(targets) if (entry := will(path))}
+        attributes = {}
+        for path in _list_attributes(targets):
+            entry = will(path)
+            if entry:
+                attributes[path] = entry
         check_out(self._repo, targets, attributes, self.new, f"{self.new}.index")
 
     def add_raw(self, raw: Mapping[str, Raw]) -> None:

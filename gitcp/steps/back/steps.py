@@ -139,7 +139,9 @@ def _do_step(
             restore.note_step(repo, record["id"], _reverse(prepared.todo), {})
         _remove_intent(repo)
         if isinstance(e, OSError):
-            where = f": '{decode_name(os.fsencode(e.filename))}'" if e.filename else ""
+            where = ""
+            if e.filename:
+                where = f": '{decode_name(os.fsencode(e.filename))}'"
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
     try:
@@ -179,7 +181,10 @@ def finish_interrupted(repo: Repo) -> list[str]:
         return []
     with undo.hold_log(repo):
         intent = read_bytes(_get_intent_path(repo))
-        sentences = _finish_intent(repo, json.loads(intent)) if intent else []
+        if intent:
+            sentences = _finish_intent(repo, json.loads(intent))
+        else:
+            sentences = []
         for name in list_abandoned(repo):
             Staging(repo, name).remove_all()
     return sentences
@@ -217,7 +222,8 @@ def _list_open(repo: Repo, intent: Intent) -> tuple[list[Action], list[str]]:
     """(the actions still to do, the paths that are neither as before nor as after the step)."""
     actions = _list_actions(intent)
     entries = scan.read_paths(repo, [a["path"] for a in actions], write=True)
-    todo, changed_since = [], []
+    todo = []
+    changed_since = []
     for action in actions:
         entry = entries.get(action["path"])
         if entry == action["was"] and action["path"] in entries:
@@ -274,8 +280,10 @@ class Mover:
     for each file; dry: write nothing into the journal."""
 
     def __init__(self, repo: Repo, agree: Agree, progress: Progress, dry: bool = False) -> None:
-        self._repo, self._dry = repo, dry
-        self._agree, self._progress = agree, progress
+        self._repo = repo
+        self._dry = dry
+        self._agree = agree
+        self._progress = progress
 
     def take_step(self, choose: Callable[[], Move]) -> Outcome:
         """Make a plan, ask agree(), and carry it out as a step.
@@ -379,9 +387,10 @@ def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> E
     edits: dict[str, list[tuple[Version, Version]]] = {}
     for step in steps:
         first, last = (undo.find_tree(objects, step["commit"], part) for part in (old, new))
-        for path, before, after in compare_trees(objects, first, last) if first and last else ():
-            if not path.startswith(back.OURS):
-                edits.setdefault(path, []).append((before, after))
+        if first and last:
+            for path, before, after in compare_trees(objects, first, last):
+                if not path.startswith(back.OURS):
+                    edits.setdefault(path, []).append((before, after))
     return edits
 
 
@@ -544,7 +553,8 @@ def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]
     tree = read_tree(repo, point)
     if any(scopes):
         look = Lookup(repo.objects, tree)
-        if missing := [path for path in scopes if look(path) is None]:
+        missing = [path for path in scopes if look(path) is None]
+        if missing:
             raise Error(f"there was no file '{missing[0]}' at that point")
         tree = edit_tree(repo.objects, None, {path: look(path) for path in scopes})
     files = dict(list_files(repo.objects, tree))

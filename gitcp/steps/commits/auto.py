@@ -95,7 +95,9 @@ def shorten_lines(lines: Iterable[str]) -> str:
     text = "; ".join(line.removeprefix("fatal: ").removeprefix("error: ") for line in useful)
     while "...." in text:  # leaders to a column
         text = text.replace("....", "...")
-    return text if len(text) <= _LONG else f"{text[:_LONG].rstrip()}…"
+    if len(text) <= _LONG:
+        return text
+    return f"{text[:_LONG].rstrip()}…"
 
 
 # The person's hooks around an auto-commit, with the person's own environment and git.
@@ -115,7 +117,9 @@ def make_environment(repo: Repo, index: str | None = None) -> dict[str, str]:
     env |= {"GITCP_ACTIVE": CONFIGURED, "GIT_EDITOR": ":"}
     if repo.git_dir != os.path.join(repo.worktree, ".git"):
         env |= {"GIT_DIR": repo.git_dir, "GIT_WORK_TREE": repo.worktree}
-    return {**env, "GIT_INDEX_FILE": index} if index else env
+    if index:
+        return {**env, "GIT_INDEX_FILE": index}
+    return env
 
 
 def run_person_hook(repo: Repo, name: str, *args: str, index: str | None = None) -> None:
@@ -148,7 +152,9 @@ def has_hook(repo: Repo, *hooks: str) -> bool:
 # The two index files of an auto-commit: the private one from which it is made, and the person's,
 # which then has HEAD's entries of the committed paths, and its own of all others.
 _MARKS = ("ls-files", "-v", "-z")
-PRIVATE, NEXT = "index", "next-index"  # below <git-dir>/gitcp/auto
+# below <git-dir>/gitcp/auto
+PRIVATE = "index"
+NEXT = "next-index"
 
 
 def make_private(repo: Repo, tree: str, entries: StagedEntries) -> IndexFile:
@@ -248,8 +254,10 @@ def _run_hooks(repo: Repo, index: str, message: str) -> str:
 def _write_object(repo: Repo, tree: str, parent: str, message: str) -> str:
     """Write the commit object as the person, signed if they sign; return its oid."""
     args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree]
-    args += ["-p", parent] if parent.strip("0") else []
-    args += ["-S"] if repo.config.get_flag("commit.gpgsign") else []
+    if parent.strip("0"):
+        args += ["-p", parent]
+    if repo.config.get_flag("commit.gpgsign"):
+        args += ["-S"]
     command = ("git", "-C", repo.worktree, *args)
     try:
         running = Running(command, make_environment(repo), True)
@@ -280,7 +288,9 @@ def _take(lock: Lock) -> None:
 
 
 def _move_head(repo: Repo, plan: Intent, message: str) -> None:
-    suffix = "" if plan["expected"].strip("0") else " (initial)"
+    suffix = " (initial)"
+    if plan["expected"].strip("0"):
+        suffix = ""
     reason = f"commit{suffix}: {message.splitlines()[0]}"
     commits = plan["commit"], plan["expected"]
     options = ("-c", "core.filesRefLockTimeout=2000")
@@ -321,7 +331,8 @@ def note_changes(repo: Repo, before: Entries) -> None:
     if all(after.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
-        seen, time = read_last_seen(repo, journal.lines), read_clock(repo)
+        seen = read_last_seen(repo, journal.lines)
+        time = read_clock(repo)
         journal.append(
             [
                 credit.build_edit(path, entry, after[path], UNKNOWN, credit.HOOK, time)
@@ -382,7 +393,8 @@ def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
 # First it makes a temporary checkpoint, as every strategy does, which holds the content while the
 # person's hooks run.  Then it makes the commit, one at a time in a worktree, stores it, and settles
 # the streams.  If no commit can be made, the reason is reported, and the checkpoint remains.
-_STAGED, _MIXED = "is staged by hand", "holds changes that are not the session's"
+_STAGED = "is staged by hand"
+_MIXED = "holds changes that are not the session's"
 _WAIT = 45.0  # seconds to wait for the commits of other sessions, whose hooks may be slow
 
 
@@ -401,7 +413,10 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
             return []
         tree = find_tree(ctx.repo.objects, ctx.head)
         tip = find_current(ctx.repo, state, ctx.head)
-        recorded = read_changes(ctx.repo.objects, tip) if tip else {}
+        if tip:
+            recorded = read_changes(ctx.repo.objects, tip)
+        else:
+            recorded = {}
         work = find_work(ctx.repo, state, tree, recorded)
         return _tell_waiting(_list_blocked(ctx.repo, tree, work))
     ctx.leave()  # hold no session's lock while the person's hooks run
@@ -444,7 +459,10 @@ def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
 def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> str:
     """The message of an auto-commit, with the configured trailers."""
     key = repo.config.get_option("gitcp.disclose")
-    lines = [] if repo.config.get_option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
+    if repo.config.get_option("gitcp.link") == "note":
+        lines = []
+    else:
+        lines = [f"{KEY}: {checkpoint_id}"]
     if key:
         lines += unhooked.format_lines(repo, key, [session_id])
     return "\n".join([subject, *([""] if lines else []), *lines]) + "\n"
@@ -452,13 +470,17 @@ def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: st
 
 def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     repo = ctx.repo
-    state, head = ctx.read_state(session_id), ctx.head
+    state = ctx.read_state(session_id)
+    head = ctx.head
     if state is None:
         return []
     link.follow_head(repo, state, head)
     ctx.keep(state)
     tip = read_tip(repo.objects, oid)
-    recorded = read_changes(repo.objects, tip) if tip else {}
+    if tip:
+        recorded = read_changes(repo.objects, tip)
+    else:
+        recorded = {}
     tree = find_tree(repo.objects, head)
     work = find_work(repo, state, tree, recorded)
     blocked = _list_blocked(repo, tree, work)
@@ -508,8 +530,9 @@ def _make_intent(
     """The intent of a commit.  recorded: the entries of its checkpoint oid.  Raises Refused if
     work of this turn is blocked."""
     repo = ctx.repo
-    for operation in list_under_way(repo) if work["entries"] else ():
-        raise Refused(f"{operation} is in progress")
+    if work["entries"]:
+        for operation in list_under_way(repo):
+            raise Refused(f"{operation} is in progress")
     blocked_paths = set().union(*blocked.values())
     if blocked_paths & work["current"]:
         raise Refused("; ".join(list_paths(paths, why) for why, paths in blocked.items()))
@@ -546,7 +569,8 @@ def find_work(
     current: set[str] = set()
     for stream in state["streams"]:
         for path, file in stream["files"].items():
-            old, entry = tree_lookup(path), recorded.get(path)
+            old = tree_lookup(path)
+            entry = recorded.get(path)
             if path not in recorded or entry == old:
                 continue
             if entry and entry[0] == TREE:
@@ -603,7 +627,8 @@ def settle_killed(ctx: Context) -> None:
 def store_commit(ctx: Context, plan: Intent) -> None:
     """Store the session of a commit that exists, once, and move its streams on."""
     repo = ctx.repo
-    commit, state = need_commit(repo.objects, plan["commit"]), ctx.read_state(plan["session_id"])
+    commit = need_commit(repo.objects, plan["commit"])
+    state = ctx.read_state(plan["session_id"])
     if state is None:
         return
     stored = list_session_ids(repo, plan["checkpoint_id"])
@@ -616,7 +641,8 @@ def store_commit(ctx: Context, plan: Intent) -> None:
 
 
 def _condense(ctx: Context, state: State, commit: Commit, plan: Intent) -> None:
-    repo, paths = ctx.repo, sorted(plan["entries"])
+    repo = ctx.repo
+    paths = sorted(plan["entries"])
     linked: Linked = {"how": "environment", "paths": paths, "reasons": {}}
     extra: dict[str, Any] = {"strategy": AUTO}
     if plan["tool_use_id"]:

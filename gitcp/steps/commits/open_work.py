@@ -87,7 +87,10 @@ def set_files(repo: Repo, records: Sequence[Any]) -> OpenWork:
         Home(record["session_id"], [record.get("worktree_id") or "", *record.get("visits", ())])
         for record in readable
     ]
-    work = read_open_work(repo, homes) if homes else OpenWork()
+    if homes:
+        work = read_open_work(repo, homes)
+    else:
+        work = OpenWork()
     for record in readable:
         if "turns" not in record and not record.get("streams"):
             continue  # of the original program, which has its own list
@@ -314,7 +317,10 @@ class _History:
         after = stage.read_text(self._objects, new)
         if before is None or after is None:
             return {stage.get_writer(self._chain[-1])}
-        creator = stage.find_creator(self._chain) if old is None else UNKNOWN
+        if old is None:
+            creator = stage.find_creator(self._chain)
+        else:
+            creator = UNKNOWN
         if old is None and not after:
             return {creator}
         first = self._edits.get_content(*(parent or ("", "")))

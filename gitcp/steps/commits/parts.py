@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     Chosen = Callable[[Writer], bool]
     Ends = tuple[int, int]
 
-KEPT, REMOVED, ADDED = "kept", "removed", "added"
+KEPT = "kept"
+REMOVED = "removed"
+ADDED = "added"
 HAND = ""  # in the place of a session's id: no agent
-_HEAD, _TAIL = -1, -2  # before the first line and after the last one
+# before the first line and after the last one
+_HEAD = -1
+_TAIL = -2
 
 
 class Weave(Replay):
@@ -76,7 +80,10 @@ class Weave(Replay):
         """Take note of lines that a step removed, and of those from j to n in their place."""
         added = self.numbers[j:n]
         left = self.numbers[j - 1] if j else _HEAD
-        right = self.numbers[n] if n < len(self.numbers) else _TAIL
+        if n < len(self.numbers):
+            right = self.numbers[n]
+        else:
+            right = _TAIL
         for number in removed:
             self._takers[number] = actor
         if not added:
@@ -91,8 +98,14 @@ class Weave(Replay):
                 right = first
         for k, number in enumerate(added):
             self._unlink(number)
-            beside = removed[k] if is_even and removed[k] != number else _HEAD
-            place = beside if beside in self._after and is_even else self._before_it[right]
+            if is_even and removed[k] != number:
+                beside = removed[k]
+            else:
+                beside = _HEAD
+            if beside in self._after and is_even:
+                place = beside
+            else:
+                place = self._before_it[right]
             self._link(place, number)
             self._placers[number] = actor
             replaced = {removed[k]} if is_even else set(removed)
@@ -116,7 +129,9 @@ class Weave(Replay):
         if sessions[0] == sessions[1]:
             return frozenset({sessions[0] or HAND}) | within[0]
         # At the edge of lines of its own session, it is inside what they are inside.
-        return within[sessions.index(own)] if own in sessions else frozenset()
+        if own in sessions:
+            return within[sessions.index(own)]
+        return frozenset()
 
     def find_session(self, number: int) -> str | None:
         """The session that wrote a line, HAND for no agent; None for one of the first content."""
@@ -127,7 +142,9 @@ class Weave(Replay):
     def find_writer(self, number: int, otherwise: Writer) -> Writer:
         """Who wrote a line, or put it there if that is not known."""
         who = self.authors.get(self.get_root(number), UNKNOWN)
-        return who if who != UNKNOWN else self._placers.get(number, otherwise)
+        if who != UNKNOWN:
+            return who
+        return self._placers.get(number, otherwise)
 
     def find_mover(self, number: int, otherwise: Writer) -> Writer:
         """Who removed, moved or indented a line."""
@@ -142,7 +159,8 @@ class Weave(Replay):
 
     def list_all(self) -> list[int]:
         """All lines, in their order."""
-        numbers, number = [], self._after[_HEAD]
+        numbers = []
+        number = self._after[_HEAD]
         while number != _TAIL:
             numbers.append(number)
             number = self._after[number]
@@ -153,7 +171,8 @@ class Weave(Replay):
         get new numbers."""
         if self.knows(version):
             return self.find_numbers(version, PERSON)
-        every, texts = self.list_all(), [remove_space(line) for line in version.lines]
+        every = self.list_all()
+        texts = [remove_space(line) for line in version.lines]
         likely = {*range(len(self.first.lines)), *self.numbers}
         ends = [number for number in every if number in likely]
         pairs = _keep_ascending(pair_lines(texts, [self._texts_of[n] for n in ends]))
@@ -165,7 +184,10 @@ class Weave(Replay):
                 unused.setdefault(self._texts_of[number], []).append(number)
         for i, text in enumerate(texts):
             if i not in numbers:  # it has moved since
-                numbers[i] = unused[text].pop() if unused.get(text) else len(every) + i
+                if unused.get(text):
+                    numbers[i] = unused[text].pop()
+                else:
+                    numbers[i] = len(every) + i
         return [numbers[i] for i in range(len(texts))]
 
     def _link(self, place: int, number: int) -> None:
@@ -176,7 +198,8 @@ class Weave(Replay):
     def _unlink(self, number: int) -> None:
         if number in self._after:
             self._moved.add(number)
-            before, behind = self._before_it.pop(number), self._after.pop(number)
+            before = self._before_it.pop(number)
+            behind = self._after.pop(number)
             self._after[before], self._before_it[behind] = behind, before
 
 
@@ -203,7 +226,8 @@ def _list_gaps(pairs: Pairs, start: int, old_end: int, new_end: int) -> Iterator
     for k, n in [*pairs, (old_end, new_end)]:
         if i < k or j < n:
             yield (i, k), (j, n)
-        i, j = k + 1, n + 1
+        i = k + 1
+        j = n + 1
 
 
 class Operation:
@@ -217,7 +241,11 @@ class Operation:
     __slots__ = ("at", "group", "hunk", "inside", "kind", "line", "number", "who")
 
     def __init__(self, kind: str, line: bytes, at: int, number: int, who: Writer) -> None:
-        self.kind, self.line, self.at, self.number, self.who = kind, line, at, number, who
+        self.kind = kind
+        self.line = line
+        self.at = at
+        self.number = number
+        self.who = who
         self.hunk = self.group = -1
         self.inside: frozenset[str] = frozenset()
 
@@ -228,7 +256,8 @@ def list_operations(
     """The operations that make a staged content the present one, in the order of the lines.
 
     weave: of the edits up to the present content.  creator: who made a file that is not staged."""
-    old, new = weave.number_staged(staged), weave.find_numbers(present, PERSON)
+    old = weave.number_staged(staged)
+    new = weave.find_numbers(present, PERSON)
     top, end = _count_kept(old, new, staged.lines, present.lines)
     middle = old[top : len(old) - end], new[top : len(new) - end]
     lines = staged.lines[top : len(old) - end], present.lines[top : len(new) - end]
@@ -246,7 +275,10 @@ def list_operations(
         for k in range(start[1] + 1, j):
             number = middle[1][k]
             is_moved = weave.get_root(number) in both  # or has another form
-            find = weave.find_mover if is_moved else weave.find_writer
+            if is_moved:
+                find = weave.find_mover
+            else:
+                find = weave.find_writer
             who = find(number, creator)
             added.append(Operation(ADDED, lines[1][k], top + k + 1, number, who))
             added[-1].inside = weave.inside.get(number, frozenset())
@@ -270,7 +302,9 @@ def _count_kept(old: Sequence[int], new: Sequence[int], *lines: Sequence[bytes])
 
 def _keep_lines(lines: Sequence[bytes], at: int) -> list[Operation]:
     """One operation for the lines at an end that stay as they are, if there are any."""
-    return [Operation(KEPT, b"\n".join(lines), at, -1, UNKNOWN)] if lines else []
+    if lines:
+        return [Operation(KEPT, b"\n".join(lines), at, -1, UNKNOWN)]
+    return []
 
 
 def _align(
@@ -294,7 +328,8 @@ def _merge(
     removed: list[Operation], added: list[Operation], ranks: Mapping[int, int]
 ) -> Iterator[Operation]:
     """Yield the operations between two kept lines in the order of all lines."""
-    i, rank = 0, -1
+    i = 0
+    rank = -1
     for operation in added:
         rank = ranks.get(operation.number, rank)
         while i < len(removed) and ranks.get(removed[i].number, rank) <= rank:
@@ -319,7 +354,8 @@ def _group(weave: Weave, operations: Sequence[Operation], kept: set[int]) -> Non
     for n, operation in enumerate(operations):
         if operation.kind != ADDED:
             continue
-        open_lines, seen = [*weave.replaced.get(operation.number, ())], {operation.number}
+        open_lines = [*weave.replaced.get(operation.number, ())]
+        seen = {operation.number}
         if operation.number in gone:
             parents[find_root(gone[operation.number])] = find_root(n)
         while open_lines:
@@ -369,8 +405,10 @@ class _Choosing:
         with_overlaps: bool,
         with_needed: bool,
     ) -> None:
-        self._all, self._creator = operations, creator
-        self._with_overlaps, self._with_needed = with_overlaps, with_needed
+        self._all = operations
+        self._creator = creator
+        self._with_overlaps = with_overlaps
+        self._with_needed = with_needed
         self._groups: dict[int, list[int]] = {}
         for n, operation in enumerate(operations):
             if operation.kind != KEPT:
@@ -386,7 +424,8 @@ class _Choosing:
             n for group in self._groups.values() for n in group if is_chosen(self._all[n].who)
         }
         while True:
-            choice.overlaps, choice.taken = [], set()
+            choice.overlaps = []
+            choice.taken = set()
             for group in self._groups.values():
                 chosen = wanted.intersection(group)
                 if chosen and (self._with_overlaps or len(chosen) == len(group)):
@@ -436,15 +475,16 @@ class _Choosing:
         """The operations that are wanted once the needs are met; a need that cannot be met takes
         its operation away."""
         more = set()
-        for n, sessions in needy.items() if self._with_needed else ():
-            hunk = self._all[n].hunk
-            needed = {*sessions, self._all[n].who[0]}
-            more |= {
-                k
-                for k, o in enumerate(self._all)
-                if o.kind != KEPT and o.hunk == hunk and o.who[0] in needed
-                if o.group not in self._out
-            }
+        if self._with_needed:
+            for n, sessions in needy.items():
+                hunk = self._all[n].hunk
+                needed = {*sessions, self._all[n].who[0]}
+                more |= {
+                    k
+                    for k, o in enumerate(self._all)
+                    if o.kind != KEPT and o.hunk == hunk and o.who[0] in needed
+                    if o.group not in self._out
+                }
         if more - wanted:
             return wanted | more
         self._refused |= needy

@@ -100,7 +100,8 @@ class Scratch:
 
     def share_path(self, path: str) -> None:
         """Copy what stands at a path of the worktree, whose links stay as they are."""
-        source, target = os.path.join(self._repo.worktree, path), os.path.join(self.top, path)
+        source = os.path.join(self._repo.worktree, path)
+        target = os.path.join(self.top, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if os.path.isdir(source) and not os.path.islink(source):
             shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
@@ -120,7 +121,10 @@ class Scratch:
 
     def run(self, words: Sequence[str], folder: str) -> int:
         """Run a command in a folder below the root; shell.run_apart() says how."""
-        where = os.path.join(self.top, folder) if folder else self.top
+        if folder:
+            where = os.path.join(self.top, folder)
+        else:
+            where = self.top
         os.makedirs(where, exist_ok=True)
         return shell.run_apart(words, where, self._copy.env, self.output, self._note_process)
 
@@ -165,9 +169,12 @@ class Copy:
         passed_on = {
             k: v for k, v in os.environ.items() if k.startswith(("GIT_CONFIG", "GIT_AUTHOR"))
         }
-        self.top, self.env = top, {**env, **passed_on}
+        self.top = top
+        self.env = {**env, **passed_on}
         self.git = Git(top, self.env)
-        self._source, self._git_dir, self._common = source, git_dir, common
+        self._source = source
+        self._git_dir = git_dir
+        self._common = common
         self._hooks = hooks
 
     def create(self) -> None:
@@ -233,9 +240,10 @@ class Copy:
         with open(self._join("packed-refs"), "wb") as f:
             f.writelines(line + b"\n" for line in lines)
         status, name = self._source.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
-        head = (
-            b"ref: " + name if status == 0 else self._source.read_line("rev-parse", "HEAD") + b"\n"
-        )
+        if status == 0:
+            head = b"ref: " + name
+        else:
+            head = self._source.read_line("rev-parse", "HEAD") + b"\n"
         with open(self._join("HEAD"), "wb") as f:
             f.write(head)
 
@@ -342,9 +350,12 @@ class InPlace:
     undoes what it names."""
 
     def __init__(self, repo: Repo, mover: steps.Mover, original: str) -> None:
-        self._repo, self._mover = repo, mover
-        self._original, self._first = original, ""
-        self.top, self.output = repo.worktree, _get_output(repo)
+        self._repo = repo
+        self._mover = mover
+        self._original = original
+        self._first = ""
+        self.top = repo.worktree
+        self.output = _get_output(repo)
         self._note_process = partial(_note_process, repo)
 
     def __enter__(self) -> Self:
@@ -367,7 +378,10 @@ class InPlace:
 
     def run(self, words: Sequence[str], folder: str) -> int:
         """Run a command in a folder below the root; shell.run_apart() says how."""
-        where = os.path.join(self.top, folder) if folder else self.top
+        if folder:
+            where = os.path.join(self.top, folder)
+        else:
+            where = self.top
         os.makedirs(where, exist_ok=True)
         return shell.run_apart(
             words, where, build_person_env(os.environ), self.output, self._note_process

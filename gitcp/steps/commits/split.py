@@ -122,8 +122,11 @@ class Splitter:
         self, repo: Repo, stager: Stager, head: str, commit: Commit | None, by_prompt: bool
     ) -> None:
         """commit: the last one, None to divide the worktree's change."""
-        self._repo, self.stager, self._by_prompt = repo, stager, by_prompt
-        self.head, self.commit = head, commit
+        self._repo = repo
+        self.stager = stager
+        self._by_prompt = by_prompt
+        self.head = head
+        self.commit = commit
         self.parent = commit["parents"][0] if commit else head
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
@@ -131,7 +134,9 @@ class Splitter:
     @property
     def target(self) -> str:
         """The tree that is divided: the worktree's, or that of the last commit."""
-        return self.commit["tree"] if self.commit else self.stager.present.tree
+        if self.commit:
+            return self.commit["tree"]
+        return self.stager.present.tree
 
     @cached_property
     def _first(self) -> str | None:
@@ -188,7 +193,8 @@ class Splitter:
 
     def list_left(self, keys: Sequence[Key], tree: str) -> None:
         """Set overlaps and needs: what keys wrote that the commits up to a tree lack, and why."""
-        self.overlaps, self.needs = [], []
+        self.overlaps = []
+        self.needs = []
         for session_id in dict.fromkeys(session_id for session_id, _ in keys):
             keys_of_session = [key for key in keys if key[0] == session_id]
             changes = {
@@ -205,7 +211,8 @@ class Splitter:
         left."""
         if self.commit is None or tree == self.commit["tree"]:
             return None
-        message, keys = self.commit["message"], [k for w in self._writers.values() for k in w]
+        message = self.commit["message"]
+        keys = [k for w in self._writers.values() for k in w]
         self.list_left(keys, tree)
         parts = [self.stager.count_lines(path, *change) for path, change in self._compare(tree)]
         is_linked = bool(self.overlaps or self.needs)
@@ -224,21 +231,28 @@ class Splitter:
         }
 
     def _make_share(self, key: Key, parts: list[Part], tree: str) -> Share:
-        session_id, state = key[0], others.peek_state(self._repo, key[0])
+        session_id = key[0]
+        state = others.peek_state(self._repo, key[0])
         known: dict[str, dict[str, object]] = (state or {}).get("turns", {})
-        turns = [key[1]] if key[1] else self._list_turns(session_id, parts)
+        if key[1]:
+            turns = [key[1]]
+        else:
+            turns = self._list_turns(session_id, parts)
         agent = (state or {}).get("agent_type") or "an agent"
         prompts = [str(known.get(turn, {}).get("prompt") or "") for turn in turns]
         checkpoint_id = make_id() if state else ""
-        if not state and (stored := self._find_stored(session_id)):
-            checkpoint_id = stored["checkpoint_id"]
-            prompts = _list_stored_prompts(self._repo, stored, key, parts)
+        if not state:
+            stored = self._find_stored(session_id)
+            if stored:
+                checkpoint_id = stored["checkpoint_id"]
+                prompts = _list_stored_prompts(self._repo, stored, key, parts)
         draft = prompt_text.make_draft(prompts, agent)
         draft = redactor.redact_text(self._repo, draft, session_id)
         link = checkpoint_id and self._repo.config.get_option("gitcp.link") != "note"
         disclosed = self._repo.config.get_option("gitcp.disclose")
         lines = [f"{KEY}: {checkpoint_id}"] if link else []
-        lines += unhooked.format_lines(self._repo, disclosed, [session_id]) if disclosed else []
+        if disclosed:
+            lines += unhooked.format_lines(self._repo, disclosed, [session_id])
         message = "\n".join([draft, *(["", *lines] if lines else []), ""])
         return {
             "session_id": session_id,
@@ -265,7 +279,8 @@ class Splitter:
         paths = {part["path"] for part in parts}
         for path, change in self._compare(self._first):
             for edit in self.stager.list_edits(path, *change) if path in paths else ():
-                who, at = get_writer(edit), int(edit["at"])
+                who = get_writer(edit)
+                at = int(edit["at"])
                 if who[0] == session_id and who[1]:
                     turns[who[1]] = min(at, turns.get(who[1], at))
         return sorted(turns, key=turns.__getitem__)
@@ -300,7 +315,9 @@ def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
     for operation in index.list_under_way(repo):
         raise Error(f"{operation} is in progress")
     for session_id in dict.fromkeys(share["session_id"] for share in shares):
-        marker = session.find_marker(repo, session_id) if session_id else None
+        marker = None
+        if session_id:
+            marker = session.find_marker(repo, session_id)
         if marker and session_id not in named and others.is_at_work(repo, marker):
             raise Error(
                 f"session {shorten_id(session_id)} is in mid-turn: wait for its end, or name it by"
@@ -313,12 +330,14 @@ def map_entries(
 ) -> tuple[dict[str, Version], dict[str, Version]]:
     """The entries of the index that change when HEAD's tree old becomes new; those that are staged
     stay.  Raises Error if one of these is staged otherwise than in the tree target."""
-    staged, wanted = index.list_staged(repo, old), objects.Lookup(repo.objects, target)
+    staged = index.list_staged(repo, old)
+    wanted = objects.Lookup(repo.objects, target)
     befores: dict[str, Version] = {}
     afters: dict[str, Version] = {}
     for path, before, after in compare_trees(repo.objects, old, new):
         if path not in staged:
-            befores[path], afters[path] = before, after
+            befores[path] = before
+            afters[path] = after
         elif staged[path] != objects.find_file(wanted, path):
             raise Error(
                 f"'{path}' has staged changes that the worktree lacks:"
@@ -332,7 +351,8 @@ class Bench:
 
     def __init__(self, repo: Repo, head: str, author: Commit | None) -> None:
         """author: the commit whose author and date the commits get, None: the person, now."""
-        self._repo, self._author = repo, author
+        self._repo = repo
+        self._author = author
         self._place = repo.join_own(FOLDER, make_id())
         self.head = head
 
@@ -370,12 +390,14 @@ class Bench:
     def make_commit(self, share: Share, edit: bool) -> Made:
         """Commit a share on the commit before, with the person's hooks, and their editor if edit
         is set.  Raises Error if it is not made."""
-        env, draft = self._build_env(), os.path.join(self._place, "draft")
+        env = self._build_env()
+        draft = os.path.join(self._place, "draft")
         with open(draft, "wb") as file:
             file.write(encode_name(share["message"]))
         self._put(share["tree"])
         words = ["git", "-C", self._repo.worktree, "commit", "-q", "-F", draft]
-        words += ["-e"] if edit else []
+        if edit:
+            words += ["-e"]
         before = self.head
         status = term.run_foreground(words, env)
         self.head = self._copy.git.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1))[1].decode()
@@ -534,7 +556,8 @@ def link(ctx: Context) -> None:
 
 def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
     repo = ctx.repo
-    commit, replaced = need_commit(repo.objects, one["commit"]), one["replaced"]
+    commit = need_commit(repo.objects, one["commit"])
+    replaced = one["replaced"]
     old = one["parent"] or refs.get_zeros(repo)
     with ctx:
         settled = _store(ctx, commit, one, (is_first and replaced) or old)
@@ -550,8 +573,11 @@ def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
 
 def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None:
     """Store the session of a commit as its checkpoint; the sessions that were settled."""
-    repo, checkpoint_id = ctx.repo, one["checkpoint_id"]
-    state = ctx.read_state(one["session_id"]) if checkpoint_id else None
+    repo = ctx.repo
+    checkpoint_id = one["checkpoint_id"]
+    state = None
+    if checkpoint_id:
+        state = ctx.read_state(one["session_id"])
     noted = repo.config.get_option("gitcp.link") == "note"
     if state is None:
         if checkpoint_id and noted:

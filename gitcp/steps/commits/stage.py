@@ -65,7 +65,10 @@ class Selection:
     def __init__(
         self, ids: Sequence[str], by_hand: bool = False, turn: str = "", call: str = ""
     ) -> None:
-        self.ids, self.by_hand, self.turn, self.call = ids, by_hand, turn, call
+        self.ids = ids
+        self.by_hand = by_hand
+        self.turn = turn
+        self.call = call
 
     def has(self, who: Writer) -> bool:
         """Whether the work of an author is meant."""
@@ -77,8 +80,10 @@ class Selection:
     def describe(self) -> str:
         """Whose work it is, as in `session 1a2b3c4d, turn 2`."""
         words = [f"session {shorten_id(session_id)}" for session_id in self.ids]
-        words += [f"turn {self.turn}"] if self.turn else []
-        words += [f"call {self.call}"] if self.call else []
+        if self.turn:
+            words += [f"turn {self.turn}"]
+        if self.call:
+            words += [f"call {self.call}"]
         return ", ".join(words + (["no agent"] if self.by_hand else []))
 
 
@@ -87,7 +92,9 @@ def find_own_session(repo: Repo) -> str:
     ids = sorted(find_acting(others.read_here(repo)))
     if len(ids) == 1:
         return ids[0]
-    which = f"several agents run this: {' '.join(ids)}" if ids else "no agent runs this"
+    which = "no agent runs this"
+    if ids:
+        which = f"several agents run this: {' '.join(ids)}"
     raise Error(f"{which}; name the session by --session")
 
 
@@ -109,7 +116,9 @@ def select(
     if len(ids) != 1 or by_hand:
         raise Error("--turn and --call need exactly one session")
     writers_of_session = [who for who in writers if who[0] == ids[0]]
-    chosen = _pick_turn(repo, ids[0], turn, {who[1] for who in writers_of_session}) if turn else ""
+    chosen = ""
+    if turn:
+        chosen = _pick_turn(repo, ids[0], turn, {who[1] for who in writers_of_session})
     return Selection(
         ids, False, chosen, _pick("call", call, {who[2] for who in writers_of_session})
     )
@@ -152,8 +161,11 @@ class Stager:
     def __init__(
         self, present: Present, base: str | None, edits: Edits, open_edits: set[tuple[str, int]]
     ) -> None:
-        self.present, self._objects = present, present.repo.objects
-        self._base, self._edits, self._open = Lookup(self._objects, base), edits, open_edits
+        self.present = present
+        self._objects = present.repo.objects
+        self._base = Lookup(self._objects, base)
+        self._edits = edits
+        self._open = open_edits
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
         self.notes: list[str] = []
@@ -169,7 +181,8 @@ class Stager:
 
         scopes: the paths at or below which, none: all.  with_overlaps, with_needed: as for
         parts.choose_operations().  overlaps, needs and notes say then what is left out."""
-        self.notes, self._selection = [], selection
+        self.notes = []
+        self._selection = selection
         return self.divide(self._list_changes(scopes), selection, with_overlaps, with_needed)
 
     def divide(
@@ -181,8 +194,10 @@ class Stager:
     ) -> list[Part]:
         """list_parts() of the changes of paths from one entry to another."""
         self._selection = selection
-        self._with_overlaps, self._with_needed = with_overlaps, with_needed
-        self.overlaps, self.needs = [], []
+        self._with_overlaps = with_overlaps
+        self._with_needed = with_needed
+        self.overlaps = []
+        self.needs = []
         self._edits.read_ahead({path: build_change(*pair) for path, pair in changes.items()})
         found = []
         for path, (old, new) in changes.items():
@@ -204,7 +219,8 @@ class Stager:
 
     def _list_changes(self, scopes: Sequence[str]) -> dict[str, Change]:
         """path -> its entries in the index and in the worktree, if they differ."""
-        present, tree = self.present, self.present.head_tree
+        present = self.present
+        tree = self.present.head_tree
         staged = index.list_staged(present.repo, tree or present.repo.empty_tree)
         hidden = scan.list_sparse(present.repo) if staged.keys() - present.entries else ()
         for scope in filter(None, scopes):
@@ -216,7 +232,8 @@ class Stager:
             if path.startswith(plan.OURS) or path in hidden or not plan.is_below(path, scopes):
                 continue
             committed = find_file(self._base, path)
-            old, new = staged.get(path, committed), present.entries.get(path, committed)
+            old = staged.get(path, committed)
+            new = present.entries.get(path, committed)
             if old and old[0].startswith("U"):
                 self.notes.append(f"'{path}' is unmerged, and is left out")
             elif old != new:
@@ -238,7 +255,8 @@ class Stager:
         if new is None:
             who = get_writer(chain[-1]) if chain else PERSON
             return None if self._selection.has(who) else old
-        staged, present = read_text(self._objects, old), read_text(self._objects, new)
+        staged = read_text(self._objects, old)
+        present = read_text(self._objects, new)
         if staged is None or present is None:
             return self._choose_whole(path, old, new, writers or set(map(get_writer, chain)))
         data = self._divide_lines(path, chain, old, new, (staged, present))
@@ -256,7 +274,9 @@ class Stager:
             self.overlaps.append(
                 {"path": path, "first": 0, "last": 0, "authors": authors, "needs": []}
             )
-        return new if True in chosen and (len(chosen) == 1 or self._with_overlaps) else old
+        if True in chosen and (len(chosen) == 1 or self._with_overlaps):
+            return new
+        return old
 
     def _divide_lines(
         self,
@@ -282,7 +302,9 @@ class Stager:
         if old is None and not choice.taken:
             return None
         ends = texts[0].endswith(b"\n"), texts[1].endswith(b"\n")
-        takes_end = has(self._find_end_writer(chain, ends[1])) if ends[0] != ends[1] else True
+        takes_end = True
+        if ends[0] != ends[1]:
+            takes_end = has(self._find_end_writer(chain, ends[1]))
         return parts.build_content(operations, choice.taken, ends, takes_end)
 
     def _find_end_writer(self, chain: Sequence[JournalLine], end: bool) -> Writer:
@@ -298,13 +320,16 @@ class Stager:
     ) -> str:
         """The mode of a path whose content is divided."""
         for line in plan.walk_back(chain):
-            before, after = parse_entry(line["before"]), parse_entry(line["after"])
+            before = parse_entry(line["before"])
+            after = parse_entry(line["after"])
             if before and after and before[0] != after[0]:
                 has = self._selection.has(get_writer(line))
                 return new[0] if has else (old or before)[0]
             if not before and not old:
                 return new[0]
-        return new[0] if old is None or self._selection.has(PERSON) else old[0]
+        if old is None or self._selection.has(PERSON):
+            return new[0]
+        return old[0]
 
     def count_lines(self, path: str, old: record_types.Version, new: record_types.Version) -> Part:
         """The whole change of a path from one entry to another."""
@@ -363,8 +388,12 @@ def read_text(objects: Objects, version: record_types.Version) -> bytes | None:
     """The text of a file, b"" for no file; None for what has no lines."""
     if version is None:
         return b""
-    data = objects.read_blob(version[1]) if version[0] in REGULAR else None
-    return None if data is None or has_no_lines(data) else data
+    data = None
+    if version[0] in REGULAR:
+        data = objects.read_blob(version[1])
+    if data is None or has_no_lines(data):
+        return None
+    return data
 
 
 def get_writer(line: JournalLine) -> Writer:
@@ -379,7 +408,9 @@ def list_run_writers(
     """Who made one content of a path from another; None if not all edits are known, or one took
     the content from another path."""
     recent = _list_since(chain, old, new)
-    return None if recent is None else {get_writer(line) for line in recent}
+    if recent is None:
+        return None
+    return {get_writer(line) for line in recent}
 
 
 def may_be_back(chain: Sequence[JournalLine], writers: set[Writer]) -> bool:
@@ -421,7 +452,9 @@ def find_creator(chain: Sequence[JournalLine]) -> Writer:
 
 def _describe(path: str, run: Sequence[Operation], needs: Sequence[str] = ()) -> Left:
     lines = [o.at for o in run if o.kind == parts.ADDED] or [o.at for o in run]
-    authors, first, last = sorted({o.who[0] for o in run}), min(lines), max(lines)
+    authors = sorted({o.who[0] for o in run})
+    first = min(lines)
+    last = max(lines)
     return {"path": path, "first": first, "last": last, "authors": authors, "needs": [*needs]}
 
 

@@ -36,7 +36,9 @@ class Work:
     """Tells apart what authors changed in a worktree, by its edits."""
 
     def __init__(self, present: Present, edits: Sequence[JournalLine]) -> None:
-        self._present, self.edits, self._objects = present, edits, present.repo.objects
+        self._present = present
+        self.edits = edits
+        self._objects = present.repo.objects
         self._replays = Edits(self._objects, edits)
 
     def find_last_turn(self) -> Selection:
@@ -60,7 +62,10 @@ class Work:
         """The trees, for git, of the changed files before and after the work of a session or a
         turn, without what others changed in them meanwhile; for what no agent wrote, since HEAD.
         Raises Error if a content is not kept any more."""
-        pairs = self._list_open() if selection.by_hand else self._list_edited(selection)
+        if selection.by_hand:
+            pairs = self._list_open()
+        else:
+            pairs = self._list_edited(selection)
         self._replays.read_ahead({path: build_change(*pair) for path, pair in pairs.items()})
         olds = {path: old for path, (old, _) in pairs.items()}
         news = {path: self._divide(selection, path, *pair) for path, pair in pairs.items()}
@@ -88,9 +93,12 @@ class Work:
         selected = [line for line in chain if selection.has(get_writer(line))]
         if len(selected) == len(chain):
             return new if chain or selection.has(PERSON) else old
-        first, last = self._read(path, old), self._read(path, new)
+        first = self._read(path, old)
+        last = self._read(path, new)
         if new is None or first is None or last is None:
-            return new if any(parse_entry(line["after"]) == new for line in selected) else old
+            if any(parse_entry(line["after"]) == new for line in selected):
+                return new
+            return old
         creator = find_creator(chain)
         operations = list_operations(
             self._replays, path, (old, new), (first, last), UNKNOWN if old else creator
@@ -100,7 +108,9 @@ class Work:
             n for n, o in enumerate(operations) if o.kind != parts.KEPT and selection.has(o.who)
         }
         if old is None and not taken:
-            return None if last or not selection.has(creator) else new
+            if last or not selection.has(creator):
+                return None
+            return new
         newlines = first.endswith(b"\n"), last.endswith(b"\n")
         data = parts.build_content(operations, taken, newlines, takes_end=True)
         return _choose_mode(selected, old, new), self._objects.write("blob", data)
