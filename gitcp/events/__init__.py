@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     Stages = tuple[Stage, ...]
 
 # Left out where gitcp.guard is off: the second one unless a call began with the guard on.
-_CHECK, _RELEASE = "check_claim", "release_claim"
+_CHECK = "check_claim"
+_RELEASE = "release_claim"
 
 
 def find_pipeline(repo: Repo, event: str) -> Stages:
@@ -106,7 +107,8 @@ def read_call(argv: Sequence[str]) -> Events:
         return
     payload = _parse_payload(data)
     client = recognise(get_client(argv[0]), payload)
-    if seconds := client.get_hook_seconds(argv[1], argv[0]):
+    seconds = client.get_hook_seconds(argv[1], argv[0])
+    if seconds:
         git.set_bound(seconds / 2)  # the next event does the rest
     event: Record = {**client.read_event(argv[1], payload)}
     if event["event"] != "unknown":
@@ -135,7 +137,8 @@ def read_records(warn: Callable[[str], None]) -> Events:
     # Whether the process was started for its first event.
     waiting = bool(select.select([sys.stdin], [], [], 0)[0])
     for line in filter(bytes.strip, sys.stdin.buffer):
-        came, waiting = 0 if waiting else time_ns(), False
+        came = 0 if waiting else time_ns()
+        waiting = False
         try:
             from gitcp.agents import other
 
@@ -178,7 +181,10 @@ def _locate_home(client: Client | None, event: Record) -> Events:
     project = os.environ.get(client.PROJECT_ENV if client else "", "")
     try:
         home = _locate(event, project)
-        home_of_unknown = None if home else _locate_unheard(event, project)
+        if home:
+            home_of_unknown = None
+        else:
+            home_of_unknown = _locate_unheard(event, project)
     except NoJj as e:
         tell(event, f"gitcp: {e}")
         return

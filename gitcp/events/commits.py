@@ -60,11 +60,13 @@ def _write_message(repo: Repo, match: Record) -> None:
             from gitcp.record.session import exports
 
             exports.renew_copy(repo, session_id)
-    path, source = match["args"][0], (match["args"] + [""])[1]
+    path = match["args"][0]
+    source = (match["args"] + [""])[1]
     with open(path, "rb") as f:
         before = f.read()
     _keep_template(repo, before if source == "template" else None)
-    comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
+    comment = b""
+    edited = os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
     if edited or find_cleanup_mode(repo) == "strip":
         comment = _find_comment_char(repo, before)
     by_note = repo.config.get_option("gitcp.link") == "note"
@@ -73,7 +75,8 @@ def _write_message(repo: Repo, match: Record) -> None:
         ids = []
     exposed = False
     if ids and not by_note and _will_stay_empty(repo, text, comment, source):
-        text, noted = _add_comment(repo, match, text, ids, comment), True
+        text = _add_comment(repo, match, text, ids, comment)
+        noted = True
     else:
         noted = by_note and bool(ids)
         text = _add_trailers(repo, match, text, [] if noted else ids, comment)
@@ -98,15 +101,18 @@ def _clean_message(
     from gitcp.git import commit_message
 
     carried = commit_message.read_trailers(text, comment=comment)
-    drop, moved = set(match.get("drop", ())), list[str]()
+    drop = set(match.get("drop", ()))
+    moved = list[str]()
     if match["gather"] and by_note:
         moved = commit_message.find_anywhere(text)
     elif match["gather"]:
         buried, without = commit_message.collect_trailers(text, comment=comment)
         if set(buried) != set(carried) or drop.intersection(buried):
-            text, moved = without, buried
+            text = without
+            moved = buried
     elif drop:
-        text, moved = commit_message.remove_trailers(text, comment=comment), carried
+        text = commit_message.remove_trailers(text, comment=comment)
+        moved = carried
     ids = [*(cid for cid in moved if cid not in drop), *match["ids"]]
     carried = commit_message.read_trailers(text, comment=comment)
     return text, [cid for cid in dict.fromkeys(ids) if cid not in carried]
@@ -144,7 +150,8 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
     comments: Sequence[str] = ()
     if ids and _will_strip_comments(repo):
         comments = [_HEADING, *_list_prompts(repo, match)]
-    key, disclosures = repo.config.get_option("gitcp.disclose"), list[str]()
+    key = repo.config.get_option("gitcp.disclose")
+    disclosures = list[str]()
     if key and match["sessions"]:
         from gitcp.link import unhooked
 
@@ -172,7 +179,12 @@ def _list_prompts(repo: Repo, match: Record) -> list[str]:
 
 
 def _list_markers(repo: Repo, match: Record) -> list[Marker]:
-    return [m for name in sorted(match["sessions"]) if (m := session.find_marker(repo, name))]
+    found: list[Marker] = []
+    for name in sorted(match["sessions"]):
+        m = session.find_marker(repo, name)
+        if m:
+            found.append(m)
+    return found
 
 
 def _ask_consent(repo: Repo, match: Record) -> bool:
@@ -211,7 +223,8 @@ def _check_file(repo: Repo, path: str) -> None:
     mode = find_cleanup_mode(repo)
     if mode in _KEEPING or (mode != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # Comments are text here; what is below the scissors line is not.
-        text, template = _cut_message(text, comment), _cut_message(template, comment)
+        text = _cut_message(text, comment)
+        template = _cut_message(template, comment)
         comment = b""
     key = repo.config.get_option("gitcp.disclose") or ""
     if commit_message.has_only_trailers(text, comment=comment, template=template, disclosing=key):
@@ -264,7 +277,8 @@ def _match_event(record: Record) -> Record:
     with open_here() as ctx:
         if hook == "post-commit":
             return {"type": "match", **conclude_commit(ctx.repo)}
-        moved, args = _settle_unseen(ctx), record.get("args", [])
+        moved = _settle_unseen(ctx)
+        args = record.get("args", [])
         prepared = prepare_commit(ctx.repo, ctx.head, args, moved)
         return {"type": "match", **prepared, "args": args}
 
@@ -272,7 +286,8 @@ def _match_event(record: Record) -> Record:
 def _settle_unseen(ctx: Context) -> bool:
     """Link what commits hold that no hook has judged, before the next one settles it; return
     whether HEAD has moved since the last event of a session."""
-    repo, head = ctx.repo, ctx.head
+    repo = ctx.repo
+    head = ctx.head
     if all(marker["base_commit"] == head for marker in session.read_recent(repo)):
         return False
     if is_replaying(repo) or not is_unseen(repo, head):
@@ -333,7 +348,8 @@ def _is_of_commit(record: Record) -> bool:
     """Whether a record is the match of a post-commit.  Raises InputError if it is incomplete."""
     if record.get("type") != "match" or not record.get("commit") or "old" not in record:
         return False
-    if lacking := [key for key in _CONCLUDED if key not in record]:
+    lacking = [key for key in _CONCLUDED if key not in record]
+    if lacking:
         raise InputError(f"a match record of post-commit lacks '{lacking[0]}'")
     return True
 
@@ -342,7 +358,8 @@ def _is_watched(match: Record) -> bool:
     """Whether a person makes this one commit and is at the terminal."""
     if not match.get("linked") or match.get("replays") or not _is_at_terminal():
         return False
-    repo, sessions = Repo.find_here(), match["sessions"].values()
+    repo = Repo.find_here()
+    sessions = match["sessions"].values()
     if any(linked["how"] != "content" for linked in sessions):  # an agent commits
         return False
     if os.path.exists(os.path.join(repo.git_dir, "sequencer")):
@@ -385,11 +402,10 @@ def _store_sessions(match: Record) -> None:
     from the match."""
     failed: dict[str, Exception] = {}
     with open_here() as ctx:
-        repo, old = ctx.repo, match["old"]
-        commit, states = (
-            need_commit(repo.objects, match["commit"]),
-            ctx.read_states(match["sessions"]),
-        )
+        repo = ctx.repo
+        old = match["old"]
+        commit = need_commit(repo.objects, match["commit"])
+        states = ctx.read_states(match["sessions"])
         from gitcp.link import commit_sessions
 
         if match["dismissed"]:
@@ -435,7 +451,9 @@ def carry_forward(match: Record) -> list[Record]:
         changes = objects.read_changes(ctx.repo.objects, commit)[1]
         left_out = match.get("left_out", ())
         edits.settle_commit(ctx.repo, commit, changes, excluded=left_out)
-        settled = set(match["sessions"]) if match["linked"] else None
+        settled = None
+        if match["linked"]:
+            settled = set(match["sessions"])
 
         from gitcp.record.stream import writing
 
@@ -444,7 +462,9 @@ def carry_forward(match: Record) -> list[Record]:
             # A merge brings commits that were not judged here; a commit of no session may hold work
             # of another branch, which the next event looks for.
             is_settled = len(commit["parents"]) < 2 and (match["sessions"] or match["carried"])
-            old = match["old"] if is_settled or match["dismissed"] else ""
+            old = ""
+            if is_settled or match["dismissed"]:
+                old = match["old"]
             add_judged(ctx.repo, commit["oid"], old)
     written = ({"type": "ref", "ref": ref, "oid": new, "old": old} for ref, new, old in moved)
     return [match, *written]

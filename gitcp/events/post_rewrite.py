@@ -41,14 +41,18 @@ def relink(records: Records, args: Namespace | None = None) -> Records:
 
 def _relink_rewritten(event: Record) -> list[Record]:
     with open_here() as ctx:
-        repo, command = ctx.repo, event["args"][0]
+        repo = ctx.repo
+        command = event["args"][0]
         rewrite = candidates.read_rewrite(repo, command, event.get("stdin", ()))
         case = MatchCase(repo, rewrite=rewrite)
-        noted, replayed = reconcile(case, sources.REWRITE), rewrite.list_replayed()
-        for marker in others.read_here(repo) if replayed else ():
-            if state := ctx.read_state(marker["session_id"], rebuild=False):
-                link_replayed(repo, state, replayed)
-                ctx.keep(state)
+        noted = reconcile(case, sources.REWRITE)
+        replayed = rewrite.list_replayed()
+        if replayed:
+            for marker in others.read_here(repo):
+                state = ctx.read_state(marker["session_id"], rebuild=False)
+                if state:
+                    link_replayed(repo, state, replayed)
+                    ctx.keep(state)
         amended = rewrite.targets if command == "amend" else ()
         for session_id in list_amended_sessions(repo, amended):
             state = ctx.read_state(session_id, rebuild=False)
@@ -76,7 +80,8 @@ def _follow_lines(
 def _relink_named(options: Namespace) -> Iterator[Record]:
     """Find links for the commits of a range or, with --onto, for a merge.  Unless it is a dry run,
     the commits get notes of Git AI if they are wanted."""
-    dry_run, revisions = options.dry_run, options.range
+    dry_run = options.dry_run
+    revisions = options.range
     if options.onto and not revisions:
         raise UsageError("--onto needs the head of the branch that was merged, too")
     with open_here() as ctx:

@@ -57,7 +57,10 @@ def _push(args: Sequence[str], lines: Sequence[str]) -> Iterator[Record]:
     updates = parse_updates(lines)
     remote, url = [*args, "", ""][:2]
     settled = places.settle(repo)
-    messages = [f"gitcp: {settled}"] if settled and sync.say_once(repo, settled) else []
+    if settled and sync.say_once(repo, settled):
+        messages = [f"gitcp: {settled}"]
+    else:
+        messages = []
     place = places.name_url(repo, url)
     agreed = places.list_agreed(repo)
     is_agreed = place in agreed
@@ -77,7 +80,8 @@ def _push(args: Sequence[str], lines: Sequence[str]) -> Iterator[Record]:
         return
     if not is_agreed and not places.find_own_url(repo):
         return
-    if later := _find_later_script(repo):
+    later = _find_later_script(repo)
+    if later:
         yield {"type": "say", "message": _NOT_LAST.format(later)}
         return
     unread.complete(repo)
@@ -118,7 +122,9 @@ def _find_later_script(repo: Repo) -> str:
     if not os.environ.get("GITCP_CONFIGURED"):
         return ""
     where = git_hooks.find_folder(repo)
-    return os.path.join(where, "pre-push") if git_hooks.has_to_be_last(where, "pre-push") else ""
+    if git_hooks.has_to_be_last(where, "pre-push"):
+        return os.path.join(where, "pre-push")
+    return ""
 
 
 def share_abandoned(repo: Repo) -> None:

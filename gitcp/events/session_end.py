@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 @per_state
 def update_session(ctx: Context, event: Record) -> list[Record]:
     """End the session."""
-    if state := ctx.read_state(event["session_id"]):
+    state = ctx.read_state(event["session_id"])
+    if state:
         link.settle_last_turn(ctx.repo, state, event, ctx.head)
         turn.end_session(ctx.repo, state, event)
         ctx.keep(state)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def update_session(ctx: Context, event: Record) -> list[Record]:
     """Continue the session's state if it has one, and greet it."""
     link.end_abandoned(ctx, event["session_id"])
-    repo, session_id = ctx.repo, event["session_id"]
+    repo = ctx.repo
+    session_id = event["session_id"]
     own_index.seed_index(repo)
     try:
         registered.add_repository(repo)
@@ -40,7 +41,8 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
         ctx.keep(state)
     greeted = company.format_greeting(repo, session_id, ctx.head)
     limit_space(ctx)
-    if complaints := adapters.list_notices(repo):
+    complaints = adapters.list_notices(repo)
+    if complaints:
         recorded.end_recording(repo, noticed=True)
     else:
         recorded.begin_recording(repo)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 @per_state
 def update_session(ctx: Context, event: Record) -> list[Record]:
     """End the session's turn."""
-    if state := ctx.read_state(event["session_id"]):
+    state = ctx.read_state(event["session_id"])
+    if state:
         turn.end_turn(ctx.repo, state, event)
         if event.get("guest"):
             from gitcp.record.turn import visits

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def update_session(ctx: Context, event: Record) -> list[Record]:
     """Begin a turn of the session, or say why not; return messages."""
     link.end_abandoned(ctx, event["session_id"])
-    repo, began = ctx.repo, time.time_ns()
+    repo = ctx.repo
+    began = time.time_ns()
     state = ctx.read_state(event["session_id"]) or _make_state(ctx, event)
     if turn.is_repeated(state, event):
         return []  # the same prompt again: personal and shared settings both run gitcp
@@ -31,7 +32,8 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     except turn.SessionIDConflictError as e:
         return _build_refusal(event, str(e))
 
-    if warning := turn.find_refusal(repo, state, event, ctx.head):
+    warning = turn.find_refusal(repo, state, event, ctx.head)
+    if warning:
         ctx.keep(state)  # it has the warning; the session does not begin
         return _build_refusal(event, warning)
     lines = [turn.move_home(repo, state), _begin_turn(ctx, state, event, began)]
@@ -72,7 +74,9 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     head = look.scan.head or refs.get_zeros(repo)
     link.settle_leftovers(repo, state, event, head, look)
     dirty = scan.resolve_changes(repo.objects, look.scan, write=False)
-    telling = event["session_id"] if event.get("notification") else ""
+    telling = ""
+    if event.get("notification"):
+        telling = event["session_id"]
     look.take(head, dirty, telling=telling)
     looks.begin_turn(repo, state, look.at)
     if state.get("visits"):
@@ -83,7 +87,8 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
         turn.continue_turn(repo, state, event)
     else:
         turn.begin_turn(repo, state, event, head, dirty, began, look.at)
-        event["dirty"], event["head"] = list(dirty.items()), head
+        event["dirty"] = list(dirty.items())
+        event["head"] = head
     return message
 
 
@@ -126,7 +131,10 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     if tip is None:
         return ""  # other stages report what cannot be read
     # In suffix mode a branch that is left stays where it is.
-    ref = stream.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
+    if verdict["verdict"] == "reset":
+        ref = stream.archive_stream(ctx.repo, tip)[0]
+    else:
+        ref = tip["ref"]
 
     from gitcp.record.stream import stream_list
 

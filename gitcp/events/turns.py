@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 def check_claim(event: Record) -> list[Record]:
     """Pass an event on, but refuse a tool-start that may not run (`deny`), or warn the person
     (`warn`).  A prompt is not refused here; one that was refused before is only passed on."""
-    objections = [] if event.get("refused") else _run_guarded(_judge_start, event) or []
+    if event.get("refused"):
+        objections = []
+    else:
+        objections = _run_guarded(_judge_start, event) or []
     refused = any(objection["type"] == "refuse" for objection in objections)
     return objections if refused else [event, *objections]
 
@@ -48,7 +51,8 @@ def _judge_start(event: Record) -> list[Record]:
     if mode != "off" and event["event"] == "turn-start":
         _leave_claims(repo, event)
         lines = [guard.judge_prompt(repo, event["session_id"])]
-        if company := guard.list_company(repo, event["session_id"]):
+        company = guard.list_company(repo, event["session_id"])
+        if company:
             from gitcp.guard import tool_calls
 
             lines.append(tool_calls.format_company(repo, company))
@@ -79,7 +83,8 @@ def end_claims(ctx: Context, failed: bool) -> list[Record]:
     """Judge the calls that ended, record their edits, and release their claims; return the
     objections.  failed: a stage has failed, so the claims are only released."""
     objections: list[Record] = []
-    ended, ctx.ended = ctx.ended, []
+    ended = ctx.ended
+    ctx.ended = []
     for event in ended:
         if event["event"] == "tool-end":
             objections += _run_guarded(_end_call, ctx, event, failed) or []
@@ -107,11 +112,16 @@ def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
     from gitcp import guard
     from gitcp.guard import tool_calls
 
-    mode, objection, loss = guard.get_mode(ctx.repo), "", ""
+    mode = guard.get_mode(ctx.repo)
+    objection = ""
+    loss = ""
     held = _run_guarded(tool_calls.list_held, ctx.repo, event) or []
     if not failed and mode != "off":
         objection, is_poisoned = _run_guarded(tool_calls.end_call, event, held) or ("", False)
-        loss = "" if is_poisoned else _run_guarded(_record_edits, ctx, event, mode) or ""
+        if is_poisoned:
+            loss = ""
+        else:
+            loss = _run_guarded(_record_edits, ctx, event, mode) or ""
     _run_guarded(tool_calls.let_go, held)
     return _object(mode, objection, loss)
 
@@ -174,7 +184,9 @@ def write_checkpoint(record: Record) -> list[Record]:
             made = stream_list.write_stated(ctx.repo, state, ctx.head, record)
             ctx.keep(state)
             return [made]
-    return _write_work(record) if is_of_agent(record) else [record]
+    if is_of_agent(record):
+        return _write_work(record)
+    return [record]
 
 
 def _write_work(event: Record) -> list[Record]:
@@ -203,7 +215,8 @@ def _write_work(event: Record) -> list[Record]:
         ctx.keep(state)
     messages += build_messages(_describe_over_limit(state, known))
     if oid:
-        ref, session_id = state["shadow_ref"], state["session_id"]
+        ref = state["shadow_ref"]
+        session_id = state["session_id"]
         messages.append({"type": "checkpoint", "oid": oid, "ref": ref, "session_id": session_id})
     return [event, *messages]
 
