@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     Origin = tuple[str, str, int]  # scope, file, line; 0 for an unknown line
 
-OWN, ENTIRE = "gitcp-agent-", "entire-agent-"
+OWN = "gitcp-agent-"
+ENTIRE = "entire-agent-"
 PROTOCOL = 1
 _GROWN = ("turn-end", "compact", "session-end")  # events at which a transcript has grown
 _KEY = "gitcp.external-agents"
@@ -56,7 +57,8 @@ def list_programs(path: str) -> dict[str, str]:
             except OSError:
                 continue
             for file in entries:
-                name, program = file.removeprefix(prefix), os.path.join(folder, file)
+                name = file.removeprefix(prefix)
+                program = os.path.join(folder, file)
                 runs = os.path.isfile(program) and os.access(program, os.X_OK)
                 if name not in ("", file) and runs:
                     programs.setdefault(name, program)
@@ -91,7 +93,8 @@ class Program:
     protocol of the original program."""
 
     def __init__(self, path: str, top: str) -> None:
-        self.path, self.top = path, top
+        self.path = path
+        self.top = top
         self.is_entires = os.path.basename(path).startswith(ENTIRE)
 
     def ask(self, *args: str, stdin: bytes = b"") -> dict[str, Any]:
@@ -136,14 +139,18 @@ class External(other.Other):
     def __init__(self, name: str, program: Program, about: Mapping[str, Any]) -> None:
         """about: what the program says of itself."""
         self.program = program
-        self.NAME, self.AGENT_TYPE = name, other.check_name(about.get("type"))
+        self.NAME = name
+        self.AGENT_TYPE = other.check_name(about.get("type"))
         self._entire_command = f"entire hooks {name} "
         self._folders = about.get("protected_dirs") or ()
         self._capabilities = about.get("capabilities") or {}
         # Of its braces only {} is for format().
         parts = str(about.get("resume") or "").split("{}")
         self.RESUME = "{}".join(part.replace("{", "{{").replace("}", "}}") for part in parts)
-        self.ANSWERS = "plain" if about.get("answers") == "plain" else "text"
+        if about.get("answers") == "plain":
+            self.ANSWERS = "plain"
+        else:
+            self.ANSWERS = "text"
 
     def is_here(self) -> bool:
         """Whether the agent is on this machine, by its adapter."""
@@ -163,7 +170,8 @@ class External(other.Other):
 
     def _translate(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Make a record of gitcp from an event of the original protocol."""
-        event, reference = _EVENTS.get(answer.get("type", 0), ""), answer.get("session_ref")
+        event = _EVENTS.get(answer.get("type", 0), "")
+        reference = answer.get("session_ref")
         record = {**answer, "event": event, "agent_id": answer.get("subagent_id") or None}
         if isinstance(reference, str) and os.path.isabs(reference):
             self._check_reference(reference)
@@ -200,11 +208,10 @@ class External(other.Other):
             return
         record["transcript_path"] = target = os.path.join(folder, record["session_id"] + ".jsonl")
         if record["event"] in _GROWN and os.path.exists(path):
-            transcript = (
-                self._transcribe(path)
-                if self.program.is_entires
-                else self.program.run("transcript", path)
-            )
+            if self.program.is_entires:
+                transcript = self._transcribe(path)
+            else:
+                transcript = self.program.run("transcript", path)
             append_missing(target, transcript)
 
     def _transcribe(self, path: str) -> bytes:
@@ -337,7 +344,10 @@ def plan_adapter(
     """Plan the manifest's entry for which write_hooks() runs; [] if the hooks are written already.
     Raises as find_adapter()."""
     client = find_adapter(repo, name)
-    words = ["gitcp-hook"] if scope == "shared" else [baked[0], "-I", "-S", baked[1]]
+    if scope == "shared":
+        words = ["gitcp-hook"]
+    else:
+        words = [baked[0], "-I", "-S", baked[1]]
     data = os.fsencode(f"{client.program.path}\n{scope}\n{shlex.join([*words, name])}\n")
     path = repo.join_shared("adapters", name)
     if files.read_bytes(path) == data and not force:
@@ -361,13 +371,14 @@ def remove_hooks(repo: Repo, name: str) -> None:
 def find_adapters(repo: Repo) -> Iterator[External | str]:
     """The adapters whose agents are on this machine; an error message for one that fails."""
     programs = list_programs(os.environ.get("PATH", ""))
-    for name in sorted(set(programs) - set(list_names())) if programs and may_run(repo) else ():
-        try:
-            client = find_adapter(repo, name)
-            if client.is_here():
-                yield client
-        except Error as e:
-            yield str(e)
+    if programs and may_run(repo):
+        for name in sorted(set(programs) - set(list_names())):
+            try:
+                client = find_adapter(repo, name)
+                if client.is_here():
+                    yield client
+            except Error as e:
+                yield str(e)
 
 
 # Read .gitcp.toml, the settings of a team, from a revision.
@@ -424,16 +435,22 @@ def find_origin(repo: Repo, key: str, value: str) -> Origin:
     last: Origin = ("", "", 0)
     for scope, source, text in zip(words[::3], words[1::3], words[2::3], strict=False):
         if text == value or not last[0]:
-            file = source.removeprefix("file:") if source.startswith("file:") else ""
+            file = ""
+            if source.startswith("file:"):
+                file = source.removeprefix("file:")
             last = scope, os.path.join(repo.top or repo.common, file) if file else "", 0
-    return (last[0], last[1], _find_line(last[1], key, value)) if last[1] else last
+    if last[1]:
+        return (last[0], last[1], _find_line(last[1], key, value))
+    return last
 
 
 def format_origin(where: Origin) -> str:
     """An origin as text: its file and line, or its scope."""
     scope, file, line = where
     if not file:
-        return f"the {scope or 'command'} line" if scope in ("", "command") else scope
+        if scope in ("", "command"):
+            return f"the {scope or 'command'} line"
+        return scope
     return f"{file}:{line}" if line else file
 
 
@@ -474,7 +491,8 @@ def set_setting(repo: Repo, key: str, text: str) -> None:
     row = hook_texts.find_key(key)
     if row is None:
         raise InputError(f"no such key: '{key}'")
-    if complaint := hook_texts.find_complaint(row, text):
+    complaint = hook_texts.find_complaint(row, text)
+    if complaint:
         subject = "" if row["kind"] == "pipeline" else "it "
         raise InputError(f"'{key}' cannot be '{text}': {subject}{complaint}")
     add = ["--add"] if row.get("many") else []
@@ -486,7 +504,9 @@ def set_setting(repo: Repo, key: str, text: str) -> None:
 
 def _make_setting(repo: Repo, key: str, row: Key | None, text: str, complaint: str) -> Record:
     default = row["default"] if row else ""
-    where = find_origin(repo, key, text) if key in repo.config.read_values() else None
+    where = None
+    if key in repo.config.read_values():
+        where = find_origin(repo, key, text)
     is_url = len(text.split()) == 1
     text = places.clean_url(text) if is_url else hide_passwords(text)  # or several, in a pipeline
     return {
@@ -530,4 +550,6 @@ def list_notices(repo: Repo) -> list[str]:
     if not repo.has_git:
         return lines
     missing = git_hooks.list_missing(repo, git_hooks.find_folder(repo))
-    return [_AWAY.format(", ".join(missing)), *lines] if missing else lines
+    if missing:
+        return [_AWAY.format(", ".join(missing)), *lines]
+    return lines

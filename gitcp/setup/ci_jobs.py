@@ -105,4 +105,6 @@ def find_owner(source: str) -> str:
     """<owner>/<name> of a URL of GitHub's, "" for any other."""
     path = source.removesuffix("/").removesuffix(".git").partition("github.com")[2]
     words = path.lstrip(":/").split("/")
-    return "/".join(words) if len(words) == 2 and all(words) else ""
+    if len(words) == 2 and all(words):
+        return "/".join(words)
+    return ""

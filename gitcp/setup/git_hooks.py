@@ -77,8 +77,12 @@ def read_texts(repo: Repo, where: str, hook: str) -> dict[str, str]:
         called = os.path.join(os.path.dirname(where), hook)
     elif _passes_on(repo, where, texts[""]):
         called = os.path.join(_join_own(repo), hook)
-    text = decode_name(files.peek(called) or b"") if called else ""
-    return {**texts, hook_texts.OWN: text} if text else texts
+    text = ""
+    if called:
+        text = decode_name(files.peek(called) or b"")
+    if text:
+        return {**texts, hook_texts.OWN: text}
+    return texts
 
 
 def _join_own(repo: Repo) -> str:
@@ -155,7 +159,8 @@ def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bo
         (own if is_passed_on and not force else planner).plan_hook(hook)
     if "post-commit" in hooks:  # else Git LFS finds its own places free
         planner.plan_lfs_hook()
-    writes, notes = planner.writes + own.writes, planner.notes + own.notes
+    writes = planner.writes + own.writes
+    notes = planner.notes + own.notes
     if planner.refused:
         outside = len(planner.closed) == len(hook_texts.WRITTEN)
         notes.append(_format_refusal(where, outside, planner.refused))
@@ -177,8 +182,14 @@ class _Planner:
     def __init__(
         self, repo: Repo, where: str, record: Manifest, program: tuple[str, str], force: bool
     ) -> None:
-        self._where, self._record, self._program, self._force = where, record, program, force
-        self.closed = set() if force else _list_closed(repo, where)
+        self._where = where
+        self._record = record
+        self._program = program
+        self._force = force
+        if force:
+            self.closed = set()
+        else:
+            self.closed = _list_closed(repo, where)
         self.writes: list[Write] = []
         self.notes: list[str] = []
         self.refused: list[str] = []
@@ -197,7 +208,8 @@ class _Planner:
                 return
         moves = present.plan_strays(hook_texts.choose_suffix(hook, present.texts[""]))
         suffix = hook_texts.choose_suffix(hook, present.texts[""])
-        path, old = present.path + suffix, present.texts.get(suffix, "")
+        path = present.path + suffix
+        old = present.texts.get(suffix, "")
         if self._is_edited(hook, old):
             self.notes.append(_EDITED.format(path))
             return
@@ -232,7 +244,8 @@ class _Planner:
     def _plan_script(self, present: HookFiles, hook: str, suffix: str) -> Write:
         """Plan gitcp's script in the place of what is there: gitcp's own, the original program's,
         or another's, which the script calls."""
-        path, old = present.path + suffix, present.texts.get(suffix, "")
+        path = present.path + suffix
+        old = present.texts.get(suffix, "")
         chain: Chain | None = None
         write: Write = {"path": path, "kind": "hook", "data": b"", "note": "", "alone": True}
         write["note"] = f"wrote '{path}'"
@@ -246,9 +259,11 @@ class _Planner:
             if hook_texts.ENTIRE_BACKUP in present.texts:
                 chain = hook_texts.choose_chain(present.texts[hook_texts.ENTIRE_BACKUP])
                 chain["suffix"] = hook_texts.ENTIRE_BACKUP
-            write["note"], write["aside"] = f"took over '{path}' from Entire", ""
+            write["note"] = f"took over '{path}' from Entire"
+            write["aside"] = ""
         elif os.path.islink(path) or old.strip("\0\n\t "):  # a power cut may leave nothing in it
-            chain, write["aside"] = hook_texts.choose_chain(old), hook_texts.BACKUP
+            chain = hook_texts.choose_chain(old)
+            write["aside"] = hook_texts.BACKUP
             chain["suffix"] = suffix + hook_texts.BACKUP
             write["calls"] = hook_texts.find_tool(old)
             whose = f"{write['calls']}'s " if write["calls"] else ""
@@ -267,7 +282,8 @@ def _plan_for_husky(
     `npm install`; None if the person has one and force is not given."""
     above = os.path.dirname(os.path.dirname(present.path))
     theirs = read_hook(above, hook)
-    old, line = theirs.texts[""], hook_texts.build_line(hook)
+    old = theirs.texts[""]
+    line = hook_texts.build_line(hook)
     if old and not hook_texts.is_ours(old) and line not in old and not force:
         return None
     moves = present.plan_strays()
@@ -308,19 +324,20 @@ def _is_moved_here(record: Manifest, entry: Entry) -> bool:
     path = record.get_path(entry)
     if entry["kind"] != "hook" or record.is_intact(entry):
         return False
-    hook, old = os.path.basename(path).partition(".")[0], decode_name(files.read_bytes(path) or b"")
+    hook = os.path.basename(path).partition(".")[0]
+    old = decode_name(files.read_bytes(path) or b"")
     return hook_texts.is_ours(old) and hook_texts.is_untouched(hook, old)
 
 
 def list_forgotten(folders: Iterable[str]) -> list[str]:
     """The hooks that were moved aside and that no hook of gitcp calls any more."""
-    return [
-        present.path + suffix
-        for where in folders
-        for present in (read_hook(where, hook) for hook in hook_texts.WRITTEN)
-        for suffix in present.list_forgotten()
-        if not present.is_tools(suffix)
-    ]
+    found: list[str] = []
+    for where in folders:
+        for present in (read_hook(where, hook) for hook in hook_texts.WRITTEN):
+            for suffix in present.list_forgotten():
+                if not present.is_tools(suffix):
+                    found.append(present.path + suffix)
+    return found
 
 
 def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
@@ -350,7 +367,9 @@ def remove_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
 
 
 def _format_refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
-    why = "is outside the repository" if outside else "has hooks that are tracked"
+    why = "has hooks that are tracked"
+    if outside:
+        why = "is outside the repository"
     lines = [f"    {where}/{hook}: {hook_texts.build_line(hook)}" for hook in hooks]
     return "\n".join([f"'{where}' {why}: --force writes there; or add these lines:", *lines])
 
@@ -376,12 +395,15 @@ class HookFiles:
 
     def __init__(self, path: str, texts: dict[str, str]) -> None:
         """path: of the hook; texts: suffix -> content."""
-        self.path, self.texts = path, texts
+        self.path = path
+        self.texts = texts
 
     def plan_main(self) -> Write:
         """Plan to put the foreign file that gitcp's hook calls in its place, or to remove it."""
         called = self._find_called("")
-        return self._plan_move("", called) if called else self._plan_removal("")
+        if called:
+            return self._plan_move("", called)
+        return self._plan_removal("")
 
     def plan_strays(self, main: str = "", record: Container[str] = ()) -> list[Write]:
         """Plan the moves and removals of strays and copies, before the hook itself is written.
@@ -389,7 +411,9 @@ class HookFiles:
         main: the suffix where gitcp's hook belongs.  Paths in record stay.
         """
         moves = [self._plan_removal(suffix) for suffix in self._list_copies()]
-        called_by_main = self._find_called(main) if main in self._list_ours() else ""
+        called_by_main = ""
+        if main in self._list_ours():
+            called_by_main = self._find_called(main)
         for suffix in self._list_ours():
             if suffix in ("", main) or self.path + suffix in record:
                 continue
@@ -429,7 +453,12 @@ class HookFiles:
 
     def _list_called(self) -> set[str]:
         """The suffixes of the foreign files that gitcp's scripts call."""
-        return {called for suffix in self._list_ours() if (called := self._find_called(suffix))}
+        found: set[str] = set()
+        for suffix in self._list_ours():
+            called = self._find_called(suffix)
+            if called:
+                found.add(called)
+        return found
 
     def _find_called(self, suffix: str) -> str:
         """The suffix of the foreign file that a script of gitcp calls in the end; '' for none."""
@@ -450,7 +479,8 @@ class HookFiles:
         """The suffixes of files that a tool wrote and that nothing is to call: those that gitcp
         calls if the hook itself is of the same tool, and forgotten ones, whose tool has another
         hook, or was uninstalled and did not find this one."""
-        main, copies = self.texts[""], list[str]()
+        main = self.texts[""]
+        copies = list[str]()
         if main and not hook_texts.is_ours(main):
             called = self._list_called()
             copies = [s for s in called if hook_texts.is_same_tool(self.texts[s], main)]
@@ -467,7 +497,8 @@ class HookFiles:
 
     def _plan_move(self, suffix: str, source_suffix: str) -> Write:
         self.texts[suffix] = self.texts.pop(source_suffix)
-        path, source = self.path + suffix, self.path + source_suffix
+        path = self.path + suffix
+        source = self.path + source_suffix
         note = f"put '{source}' back as '{path}'"
         return {"path": path, "kind": "stray", "data": b"", "note": note, "source": source}
 
@@ -488,7 +519,9 @@ def _list_names(folder: str) -> list[str]:
 
 
 def _read_text(path: str) -> str:
-    return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
+    if os.path.isfile(path):
+        return decode_name(files.read_bytes(path) or b"")
+    return ""
 
 
 def list_addable(repo: Repo, paths: Iterable[str]) -> list[str]:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 def write_configured(repo: Repo) -> None:
     """Create and remove the files of `configured` by the current configuration."""
     is_per_worktree = repo.config.get_flag("extensions.worktreeconfig")
-    folder = repo.join_own(CONFIGURED) if is_per_worktree else repo.join_shared(CONFIGURED)
+    if is_per_worktree:
+        folder = repo.join_own(CONFIGURED)
+    else:
+        folder = repo.join_shared(CONFIGURED)
 
     from gitcp.setup.hook_texts import HOOKS
 

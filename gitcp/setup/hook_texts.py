@@ -74,7 +74,9 @@ def remove_lines(text: str, lines: Iterable[str]) -> str:
 
 def _escape_pattern(path: str) -> str:
     escaped = "".join("\\" + c if c in "*?[\\" else c for c in path)
-    return escaped[:-1] + "\\ " if escaped.endswith(" ") else escaped
+    if escaped.endswith(" "):
+        return escaped[:-1] + "\\ "
+    return escaped
 
 
 # The sh text of each git hook that `enable` writes.
@@ -125,7 +127,8 @@ _LFS_TEXT = (
 def build_script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
     """The text of a git hook; py, entry: absolute, the interpreter and gitcp/entry.py."""
     chain = chain or {"suffix": BACKUP, "shell": "", "mark": ""}
-    suffix, shell = chain["suffix"], chain["shell"]
+    suffix = chain["suffix"]
+    shell = chain["shell"]
     return _TEXT.format(
         marker=MARKER,
         end=END,
@@ -157,7 +160,9 @@ def build_command(hook: str, py: str, entry: str) -> str:
 def build_line(hook: str) -> str:
     """The line that calls gitcp in a person's hook script, which ends if gitcp refuses, but not if
     gitcp fails."""
-    stdin = "" if hook in ("post-rewrite", "pre-push") else " </dev/null"
+    stdin = " </dev/null"
+    if hook in ("post-rewrite", "pre-push"):
+        stdin = ""
     ours = f'gitcp-hook {hook} "$@"{stdin}'
     return f"! command -v gitcp-hook >/dev/null || {ours} || [ $? -ne 3 ] || exit 1"
 
@@ -199,7 +204,8 @@ def choose_chain(hook: str) -> Chain:
 
 
 def _find_mark(hook: str) -> str:
-    tool, mark = find_tool(hook), _PRE_COMMIT_MARK.search(hook)
+    tool = find_tool(hook)
+    mark = _PRE_COMMIT_MARK.search(hook)
     if tool == "pre-commit" and mark:
         return mark[0]
     return _LEFTHOOK_MARK if tool == "lefthook" else ""
@@ -232,7 +238,10 @@ def find_tool(text: str) -> str:
 def parse_program(text: str) -> tuple[str, str] | None:
     """The interpreter and the entry file that gitcp's script or its configured command starts; None
     for another text."""
-    match = _BAKED.search(text) if is_ours(text) else _IN_COMMAND.search(text)
+    if is_ours(text):
+        match = _BAKED.search(text)
+    else:
+        match = _IN_COMMAND.search(text)
     if match is None:
         return None
     py, work = (quoted.replace("'\\''", "'") for quoted in match.groups())
@@ -241,7 +250,8 @@ def parse_program(text: str) -> tuple[str, str] | None:
 
 def is_upgraded(py: str, entry: str) -> bool:
     """Whether an interpreter, links followed, has another version than the directory of entry."""
-    version, home = _VERSION.search(py), _LIBRARY.search(entry)
+    version = _VERSION.search(py)
+    home = _LIBRARY.search(entry)
     return bool(version and home and version[1] != home[1])
 
 
@@ -256,7 +266,9 @@ def choose_suffix(hook: str, text: str) -> str:
     pre-commit calls a `.legacy` beside its own hook, and overwrites that if it finds another hook
     in its place.  It does not pass git's input on to a post-rewrite.
     """
-    return _LEGACY if TOOLS[0] in text and hook != "post-rewrite" else ""
+    if TOOLS[0] in text and hook != "post-rewrite":
+        return _LEGACY
+    return ""
 
 
 def passes_on(text: str) -> bool:
@@ -284,7 +296,8 @@ def is_ours_called(hook: str, text: str, beside: dict[str, str]) -> bool:
 
 def parse_chain(text: str) -> Chain | None:
     """The file that gitcp's script calls; None for a script that gitcp does not write."""
-    next_hook, call = _NEXT.search(text), _CALL.search(text)
+    next_hook = _NEXT.search(text)
+    call = _CALL.search(text)
     if next_hook is None:
         return None
     by = call[1] if call else ""
@@ -294,7 +307,8 @@ def parse_chain(text: str) -> Chain | None:
 
 def is_untouched(hook: str, text: str) -> bool:
     """Whether gitcp's script is as this version writes it, with any paths."""
-    program, chain = parse_program(text), parse_chain(text)
+    program = parse_program(text)
+    chain = parse_chain(text)
     return bool(program and chain and text == build_script(hook, *program, chain))
 
 
@@ -309,7 +323,8 @@ def remove_ours(hook: str, text: str, chained: bool) -> str | None:
         return text
     if not (before + after).replace("#!/bin/sh", "").strip():
         return None
-    chain, line = parse_chain(text), ""
+    chain = parse_chain(text)
+    line = ""
     if chained and chain:
         path = '"${0%/*}"/' + hook + chain["suffix"]
         line = f'[ ! -x {path} ] || {path} "$@" || exit $?\n'
@@ -361,7 +376,9 @@ OLD_WARNING = "disable-multisession-warning"
 
 def find_strategy(name: object) -> str | None:
     """gitcp's name of a strategy, by that name or a legacy one; None for any other value."""
-    return _STRATEGIES.get(name) if isinstance(name, str) else None
+    if isinstance(name, str):
+        return _STRATEGIES.get(name)
+    return None
 
 
 def merge_settings(shared: Mapping[str, Any], local: Mapping[str, Any]) -> dict[str, Any]:
@@ -369,13 +386,15 @@ def merge_settings(shared: Mapping[str, Any], local: Mapping[str, Any]) -> dict[
     options: dict[str, Any] = {}
     for settings in (shared, local):
         chosen = settings.get("strategy_options")
-        options |= chosen if isinstance(chosen, dict) else {}
+        if isinstance(chosen, dict):
+            options |= chosen
     return {**shared, **local, "strategy_options": options}
 
 
 def translate_settings(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     """(git config key -> value, for values that are not gitcp's default; notes for the person)."""
-    values, notes = {}, []
+    values = {}
+    notes = []
     if "strategy" in settings:
         name = find_strategy(settings["strategy"])
         if name is None:
@@ -396,13 +415,20 @@ def translate_settings(settings: Mapping[str, Any]) -> tuple[dict[str, str], lis
 def choose_destination(settings: object, remotes: Collection[str], url: str) -> str:
     """The repository's URL, else the remote, that Entire's settings name for checkpoints; "" for
     neither.  url: of the code's remote, which tells whether git uses ssh."""
-    options = settings.get("strategy_options") if isinstance(settings, dict) else None
+    options = None
+    if isinstance(settings, dict):
+        options = settings.get("strategy_options")
     if not isinstance(options, dict):
         return ""
-    remote, name = options.get("checkpoint_remote"), options.get("checkpoint_push_remote")
-    if isinstance(remote, dict) and (address := _build_url(remote, url)):
-        return address
-    return name if isinstance(name, str) and name in remotes else ""
+    remote = options.get("checkpoint_remote")
+    name = options.get("checkpoint_push_remote")
+    if isinstance(remote, dict):
+        address = _build_url(remote, url)
+        if address:
+            return address
+    if isinstance(name, str) and name in remotes:
+        return name
+    return ""
 
 
 def _build_url(remote: Mapping[str, object], url: str) -> str:
@@ -414,7 +440,9 @@ def _build_url(remote: Mapping[str, object], url: str) -> str:
     if host is None or not valid or len(parts) < 2 or path.startswith("-"):
         return ""
     by_ssh = url.startswith("ssh:") or ("://" not in url and "@" in url)
-    return f"git@{host}:{path}.git" if by_ssh else f"https://{host}/{path}.git"
+    if by_ssh:
+        return f"git@{host}:{path}.git"
+    return f"https://{host}/{path}.git"
 
 
 # Check a configuration for invalid values and unknown keys.
@@ -428,9 +456,11 @@ def list_complaints(values: Mapping[str, Sequence[str]]) -> list[Bad]:
     key."""
     bad: list[Bad] = []
     for key, texts in sorted(values.items()):
-        if row := find_key(key):
+        row = find_key(key)
+        if row:
             for text in texts if row.get("many") else texts[-1:]:
-                if why := find_complaint(row, text):
+                why = find_complaint(row, text)
+                if why:
                     bad.append((key, text, f"{why}; {_describe_default(row)}"))
         elif meant := suggest_key(key):
             bad.append((key, texts[-1], f"no such key: did you mean '{meant}'?"))
@@ -467,19 +497,23 @@ def suggest_key(key: str) -> str:
         return ""
     plain_key = _normalise(key)
     by_plain = {_normalise(candidate): candidate for candidate in list_keys()}
-    if same := by_plain.get(plain_key) or by_plain.get(f"gitcp{plain_key}"):
+    same = by_plain.get(plain_key) or by_plain.get(f"gitcp{plain_key}")
+    if same:
         return same
     if section != "gitcp" and not section.startswith("gitcp."):
         ours = f"gitcp.{name}" in config_table.KEYS and _compare_names(section, "gitcp") >= _CLOSE
         return f"gitcp.{name}" if ours else ""
     best = max(by_plain, key=lambda plain: _compare_names(plain_key, plain))
-    return by_plain[best] if _compare_names(plain_key, best) >= _CLOSE else ""
+    if _compare_names(plain_key, best) >= _CLOSE:
+        return by_plain[best]
+    return ""
 
 
 def find_line(text: str, key: str, value: str) -> int:
     """The number of the last line of a configuration file that sets a key to a value; without
     one, of the first that sets the key; 0 for none."""
-    section, last = "", 0
+    section = ""
+    last = 0
     for number, full_line in enumerate(text.splitlines(), 1):
         line = full_line.strip()
         if line.startswith("["):

@@ -57,9 +57,14 @@ class Options:
         destination: str = "",
         skills: bool = False,
     ) -> None:
-        self.agents, self.scope, self.force = agents, scope, force
-        self.strategy, self.guard, self.worktree = strategy, guard, worktree
-        self.destination, self.skills = destination, skills
+        self.agents = agents
+        self.scope = scope
+        self.force = force
+        self.strategy = strategy
+        self.guard = guard
+        self.worktree = worktree
+        self.destination = destination
+        self.skills = skills
 
 
 class Installed(NamedTuple):
@@ -86,7 +91,10 @@ def install(repo: Repo, options: Options) -> Installed:
         written = [write for write in writes if carry_out(repo, write, record)]
         if options.worktree:
             _settle_worktree(repo, record)
-        done = [] if options.worktree else _prepare(repo, record)
+        if options.worktree:
+            done = []
+        else:
+            done = _prepare(repo, record)
     if not options.worktree and options.scope == "local":
         elsewhere = _install_elsewhere(repo)
         written += elsewhere.writes
@@ -119,7 +127,8 @@ def _clear_the_way(repo: Repo) -> list[str]:
 def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
     """Write one file; return whether it was.  That an agent's file cannot be written is a
     warning."""
-    record = takeover.load_person() if write.get("user") else record
+    if write.get("user"):
+        record = takeover.load_person()
     try:
         if write["kind"] == "stray":
             git_hooks.clear_stray(write)
@@ -164,7 +173,10 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
     plans.append(([], choice_notes))
     plans.append(plan_clients(repo, names, options.scope, program, options.force))
     if options.skills:
-        person_or_repo = takeover.load_person() if options.scope == "user" else record
+        if options.scope == "user":
+            person_or_repo = takeover.load_person()
+        else:
+            person_or_repo = record
         plans.append(plan_skills(repo, person_or_repo, options.scope, options.force))
     writes = [write for plan in plans for write in plan[0]]
     notes = [note for plan in plans for note in plan[1]]
@@ -196,8 +208,11 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     paths = [path + end for path, aside in asides for end in ("", aside) if end is not None]
     outside = [path for path in paths if not object_lists.is_inside(path, repo.worktree)]
     names = git_hooks.list_addable(repo, paths)
-    names += git_hooks.list_addable(find_main_worktree(repo), outside) if outside else []
-    return [git_hooks.plan_exclude(repo, sorted(set(names)))] if names else []
+    if outside:
+        names += git_hooks.list_addable(find_main_worktree(repo), outside)
+    if names:
+        return [git_hooks.plan_exclude(repo, sorted(set(names)))]
+    return []
 
 
 def locate_program() -> tuple[str, str]:
@@ -228,7 +243,10 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
         recorded.begin_recording(repo)
         recorded.share_recording(repo)
     unrecorded.look(repo)
-    done = [f"took over {len(taken)} unsettled sessions of Entire"] if taken else []
+    if taken:
+        done = [f"took over {len(taken)} unsettled sessions of Entire"]
+    else:
+        done = []
     try:
         os.unlink(locate_off(repo))
         done.append("gitcp is awake again here")
@@ -286,7 +304,9 @@ def plan_clients(
     """
     writes: list[Write] = []
     notes: list[str] = []
-    home, main, has_entires = os.path.expanduser("~"), find_main_worktree(repo), False
+    home = os.path.expanduser("~")
+    main = find_main_worktree(repo)
+    has_entires = False
     for name in clients:
         if name not in agents.list_names():
             writes += adapters.plan_adapter(repo, name, scope, baked, force)
@@ -303,7 +323,10 @@ def plan_clients(
             writes += plan[0]
             notes += plan[1]
             has_entires |= enabling.keep_entires(client, home, top, surroundings, force)
-    switch = takeover.plan_switch(repo) if has_entires else ([], [])
+    if has_entires:
+        switch = takeover.plan_switch(repo)
+    else:
+        switch = ([], [])
     return writes + switch[0], notes + switch[1]
 
 
@@ -311,7 +334,8 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     """Plan the settings in another worktree, of the clients that enable set up for this clone in
     the main one or elsewhere.  Some look only there, others do in some versions."""
     surroundings = _make_surroundings(repo, baked)
-    home, top = os.path.expanduser("~"), repo.worktree
+    home = os.path.expanduser("~")
+    top = repo.worktree
     writes: list[Write] = []
     for client in map(agents.get_client, list_local_agents(record)):
         for write in enabling.plan_client(client, "local", home, top, surroundings, False)[0]:
@@ -394,7 +418,8 @@ def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
     A skill that gitcp did not write stays unless force is given.  record: of the repository, or of
     the person for the scope `user`.
     """
-    home, data = os.path.expanduser("~"), hook_texts.TEXT.encode()
+    home = os.path.expanduser("~")
+    data = hook_texts.TEXT.encode()
     writes: list[Write] = []
     notes: list[str] = []
     for folder in hook_texts.FOLDERS:
@@ -487,7 +512,8 @@ def _may_set_template(repo: Repo, force: bool, notes: list[str]) -> bool:
 def _set_template(repo: Repo, dry_run: bool) -> list[str]:
     """Write git's template and set init.templateDir for the person; return what was done.
     dry_run: write nothing."""
-    template, record = locate_template(), takeover.load_person()
+    template = locate_template()
+    record = takeover.load_person()
     if not os.path.isdir(template) and not dry_run:
         _copy_template(template)
     writes = _plan_hooks(template, locate_program())

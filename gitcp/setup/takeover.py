@@ -71,7 +71,10 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
     for section in ("entire", "gitcp"):
         old = f"{section}.{hook_texts.OLD_WARNING}"
         if repo.config.get_all(old):
-            values[hook_texts.WARNING] = "false" if repo.config.get_flag(old) else "true"
+            if repo.config.get_flag(old):
+                values[hook_texts.WARNING] = "false"
+            else:
+                values[hook_texts.WARNING] = "true"
     remote, name, tracked = read_destination(repo)
     if remote and not tracked and not places.is_settled(repo):
         values["gitcp.remote"] = remote
@@ -93,14 +96,18 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     data = files.read_bytes(path) or b""
     for key, value in new.items():
         data = _edit_config(repo, data, key, value)
-    before, data = data, _edit_config(repo, data, "--unset-all", old)
+    before = data
+    data = _edit_config(repo, data, "--unset-all", old)
     if not new and data == before:
         return None  # the old name is in another configuration file
     lines = [f"{key}={value}" for key, value in new.items()]
     named = [line for line in lines if not line.startswith("hook.")]
     if len(named) < len(lines):
         named.insert(0, f"hook.{hook_texts.CONFIGURED}* in '{path}'")
-    note = f"set {hide_passwords(', '.join(named))}" if named else f"unset {old}"
+    if named:
+        note = f"set {hide_passwords(', '.join(named))}"
+    else:
+        note = f"unset {old}"
     return {"path": path, "kind": "config", "data": data, "lines": lines, "note": note}
 
 
@@ -165,14 +172,20 @@ def adopt_sessions(repo: Repo) -> list[str]:
                 save_work(repo, state)
                 taken.append(name)
             elif state and session.is_unsettled(state):
-                save_work(repo, state) if is_entires else session.write_marker(repo, state)
+                if is_entires:
+                    save_work(repo, state)
+                else:
+                    session.write_marker(repo, state)
     return taken
 
 
 def _record_edits(repo: Repo, state: State) -> None:
     """Write the files that the session recorded into the journal of its worktree."""
     try:
-        home = repo if session.is_home(repo, state) else Repo.find(state["worktree_path"])
+        if session.is_home(repo, state):
+            home = repo
+        else:
+            home = Repo.find(state["worktree_path"])
     except (Error, OSError):
         return  # the worktree is gone
     for stream in state["streams"]:
@@ -191,33 +204,39 @@ def _note_condensed(repo: Repo, state: State) -> None:
     states do not say at which line of the transcript the next checkpoint begins."""
     if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
         return
-    name, longest = state["session_id"], b""
+    name = state["session_id"]
+    longest = b""
     for checkpoint in listing.list_checkpoints(repo):
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
             transcript = read_session(repo.objects, checkpoint, name)["transcript"]
             longest = max(longest, transcript, key=len)
     scan = find_client(state.get("agent_type", "")).scan
-    if longest and (usage := scan(longest)["usage"]):
-        state["tokens_at_condensation"] = usage
+    if longest:
+        usage = scan(longest)["usage"]
+        if usage:
+            state["tokens_at_condensation"] = usage
 
 
 def _add_stream(objects: Objects, state: State) -> bool:
-    touched, base = set(state.get("files_touched") or ()), str(state["base_commit"])
+    touched = set(state.get("files_touched") or ())
+    base = str(state["base_commit"])
     home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
-    for ref in names if touched and len(base) >= 7 else ():
-        if tip := peek_tip(objects, ref):
-            recorded = read_changes(objects, {**tip, "base": base})
-            work_files: dict[str, File] = {
-                path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
-                for path, e in recorded.items()
-                if path in touched
-            }
-            if work_files:
-                state["streams"] = [
-                    {"id": tip["stream"], "ref": ref, "base_commit": base, "files": work_files}
-                ]
-            return bool(work_files)
+    if touched and len(base) >= 7:
+        for ref in names:
+            tip = peek_tip(objects, ref)
+            if tip:
+                recorded = read_changes(objects, {**tip, "base": base})
+                work_files: dict[str, File] = {
+                    path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
+                    for path, e in recorded.items()
+                    if path in touched
+                }
+                if work_files:
+                    state["streams"] = [
+                        {"id": tip["stream"], "ref": ref, "base_commit": base, "files": work_files}
+                    ]
+                return bool(work_files)
     return False
 
 
@@ -236,7 +255,10 @@ def plan_switch(repo: Repo) -> Plan:
             return [], []
         if object_lists.list_tracked(repo, [file]):
             raise InputError("is tracked")
-        base = json_text.cut_value(text, (_KEY,)) if _KEY in settings else text
+        if _KEY in settings:
+            base = json_text.cut_value(text, (_KEY,))
+        else:
+            base = text
     except UnicodeDecodeError:
         return [], [_STILL_ON.format(file, "is not UTF-8")]
     except InputError as e:
@@ -259,7 +281,9 @@ def remove_switch(data: bytes) -> bytes | None:
         settings = json_text.parse(text)
         if settings.get(_KEY) is not False:
             return data
-        return None if len(settings) == 1 else encode_name(json_text.cut_value(text, (_KEY,)))
+        if len(settings) == 1:
+            return None
+        return encode_name(json_text.cut_value(text, (_KEY,)))
     except (InputError, ValueError):
         return data
 
@@ -284,7 +308,8 @@ def read_destination(repo: Repo) -> Destination:
             settings = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
         except ValueError:
             continue
-        if remote := hook_texts.choose_destination(settings, remotes, url):
+        remote = hook_texts.choose_destination(settings, remotes, url)
+        if remote:
             return Destination(remote, name, _is_tracked(repo, name))
     return Destination("", "", False)
 
@@ -362,7 +387,10 @@ class Manifest:
     def __init__(
         self, folder: str, home: str, share: Callable[[str], None], entries: list[Entry]
     ) -> None:
-        self._folder, self._home, self._share, self.entries = folder, home, share, entries
+        self._folder = folder
+        self._home = home
+        self._share = share
+        self.entries = entries
 
     def find(self, path: str) -> Entry | None:
         """The entry of a file, None if gitcp did not write it."""
@@ -375,7 +403,9 @@ class Manifest:
     def get_worktree(self, entry: Entry) -> str | None:
         """The top of the worktree whose clients alone read the file, None for other files."""
         top = entry.get("worktree")
-        return os.path.normpath(os.path.join(self._home, top)) if top else None
+        if top:
+            return os.path.normpath(os.path.join(self._home, top))
+        return None
 
     def is_intact(self, entry: Entry) -> bool:
         """Whether the file is as gitcp wrote it."""
@@ -392,7 +422,8 @@ class Manifest:
 
         strip(entry, data) returns an edited file without gitcp's part.
         """
-        path, entry = write["path"], self.find(write["path"])
+        path = write["path"]
+        entry = self.find(write["path"])
         new = self._build_entry(write, entry, strip)
         self.entries = [*(e for e in self.entries if e is not entry), new]
         self.save()
@@ -405,7 +436,8 @@ class Manifest:
 
     def _build_entry(self, write: Write, entry: Entry | None, strip: Strip) -> Entry:
         """The new entry of a file; entry: the one so far."""
-        path, former = write["path"], entry or _NOTHING
+        path = write["path"]
+        former = entry or _NOTHING
         missing = _list_missing_folders(os.path.dirname(path))
         aside = write.get("aside", former["aside"])
         before = self._find_before(write, entry, strip)
@@ -431,7 +463,9 @@ class Manifest:
         if data is None:
             return None
         if entry:
-            return self._read_before(entry) if self.is_intact(entry) else strip(entry, data)
+            if self.is_intact(entry):
+                return self._read_before(entry)
+            return strip(entry, data)
         if not write.get("adopted"):
             return data
         facts = {"path": self._shorten_path(path), "kind": write["kind"]}
@@ -443,14 +477,16 @@ class Manifest:
 
         strip(entry, data) returns an edited file without gitcp's part, None if nothing is left.
         """
-        path, done = self.get_path(entry), "gone"
+        path = self.get_path(entry)
+        done = "gone"
         old = files.read_bytes(path)
         if old is not None:
             touched = files.hash_bytes(old) != entry["after"]
             rest = strip(entry, old) if touched else None
-            done = (
-                self._put_back(entry, path) if rest is None else _write_rest(entry, path, old, rest)
-            )
+            if rest is None:
+                done = self._put_back(entry, path)
+            else:
+                done = _write_rest(entry, path, old, rest)
         elif entry["aside"] and os.path.lexists(path + entry["aside"]):
             done = self._put_back(entry, path)  # gitcp's hook was removed, the former is aside
         for folder in reversed(entry["dirs"]):
@@ -487,7 +523,9 @@ class Manifest:
 
     def _read_before(self, entry: Entry) -> bytes | None:
         name = entry["before"]
-        data = files.read_bytes(os.path.join(self._folder, name)) if name else None
+        data = None
+        if name:
+            data = files.read_bytes(os.path.join(self._folder, name))
         if name and data is None:
             raise Error(f"'{self._folder}/{name}', the kept copy of '{entry['path']}', is missing")
         return data
@@ -501,7 +539,9 @@ class Manifest:
 
     def _shorten_path(self, path: str) -> str:
         parent = os.path.dirname(self._home) + os.sep
-        return os.path.relpath(path, self._home) if path.startswith(parent) else path
+        if path.startswith(parent):
+            return os.path.relpath(path, self._home)
+        return path
 
 
 def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:

@@ -73,7 +73,8 @@ class Survey:
         for ref, oid in self.refs.items():
             if ids.parse_shadow(ref) or ref.startswith(ARCHIVE):
                 try:
-                    if obj := self.repo.objects.read(oid):
+                    obj = self.repo.objects.read(oid)
+                    if obj:
                         streams[ref] = parse_tip(ref, obj)
                 except Error:
                     streams[ref] = None
@@ -146,7 +147,8 @@ class Survey:
             state["session_id"]: state for state in self.states if "unreadable" not in state
         }
         for name in self.list_owners(tip):
-            copy, state = self.read_copy(tip, name), readable.get(name)
+            copy = self.read_copy(tip, name)
+            state = readable.get(name)
             if not copy or not state or copy.get("started_at") != state.get("started_at"):
                 return False
         return True
@@ -177,7 +179,9 @@ class Survey:
 
 def _get_branch(tip: Tip) -> str:
     """The name of a stream's branch; an archive has none."""
-    return "" if tip["ref"].startswith(ARCHIVE) else ids.parse_stream_name(tip["ref"])
+    if tip["ref"].startswith(ARCHIVE):
+        return ""
+    return ids.parse_stream_name(tip["ref"])
 
 
 def _list_plain_names(state: State) -> tuple[str, ...]:
@@ -216,8 +220,11 @@ class Case:
         states: list[State] | None = None,
         ctx: Context | None = None,
     ) -> None:
-        self.repo, self.secrets, self.ages = repo, secrets, ages
-        self._states, self._ctx = states, ctx
+        self.repo = repo
+        self.secrets = secrets
+        self.ages = ages
+        self._states = states
+        self._ctx = ctx
         self._objects = Objects(repo)
 
     @property
@@ -236,7 +243,9 @@ class Case:
 
     @cached_property
     def states(self) -> list[State]:
-        return sessions.list_states(self.repo) if self._states is None else self._states
+        if self._states is None:
+            return sessions.list_states(self.repo)
+        return self._states
 
     @cached_property
     def sources(self) -> list[str]:
@@ -276,8 +285,11 @@ class Row:
         remedy: str = "",
         choices: Mapping[str, Mend] | None = None,
     ) -> None:
-        self.code, self.severity, self.words = code, severity, words
-        self.fix, self.mend = fix, mend
+        self.code = code
+        self.severity = severity
+        self.words = words
+        self.fix = fix
+        self.mend = mend
         self.remedy = remedy or ("repair it" if fix else "")
         self.choices = choices or {}
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 # error: a promise is broken.  warning: something is left over, or blocks work.  note: a variation
 # of old data that every reader accepts, not a failure.
 _FEW = 3  # findings of one cause that are shown one by one
-ERROR, WARNING, NOTE = "error", "warning", "note"
+ERROR = "error"
+WARNING = "warning"
+NOTE = "note"
 
 
 def make_finding(
@@ -43,7 +45,9 @@ def format_remedy(
     """
     remedy = str(finding["remedy"])
     if remedy.startswith("gitcp "):
-        return "" if tried and remedy == command else f"'{remedy}'"
+        if tried and remedy == command:
+            return ""
+        return f"'{remedy}'"
     if not finding.get("fix") or remedy.startswith("'"):
         return remedy
     if tried:
@@ -86,11 +90,16 @@ def group_lines(rows: Iterable[tuple[str, str, str]], everything: bool) -> list[
         if not places:
             lines.append(f"{cause}: {remedy}" if remedy else cause)
             continue
-        visible = places if everything or len(places) <= _FEW else places[:1]
+        if everything or len(places) <= _FEW:
+            visible = places
+        else:
+            visible = places[:1]
         lines += [cause, *(f"  {place}" for place in visible)]
-        if left := len(places) - len(visible):
+        left = len(places) - len(visible)
+        if left:
             lines.append(f"  and {left} more")
-        lines += [f"  {remedy}"] if remedy else []
+        if remedy:
+            lines += [f"  {remedy}"]
     return [line.replace("\n", " ") for line in lines]
 
 
@@ -127,9 +136,14 @@ def sum_items(items: Iterable[Item], by: str, now: float) -> list[Sum]:
     """
     sum_of: dict[str, tuple[int, int]] = {}
     for item in items:
-        name = item["kind"] if by == "kind" else item["session_id"]
+        if by == "kind":
+            name = item["kind"]
+        else:
+            name = item["session_id"]
         if by == "age":
-            name = classify_age(now - item["time"]) if item["time"] else ""
+            name = ""
+            if item["time"]:
+                name = classify_age(now - item["time"])
         size, count = sum_of.get(name, (0, 0))
         sum_of[name] = (size + item["bytes"], count + 1)
     rows = [(name, *sums) for name, sums in sum_of.items()]
@@ -146,9 +160,13 @@ def classify_age(seconds: float) -> str:
 
 def format_size(count: int) -> str:
     """A number of bytes in its largest unit: `512 B`, `1.4 MiB`."""
-    value, unit = float(count), "B"
+    value = float(count)
+    unit = "B"
     for larger in _UNITS:
         if value < 1024:
             break
-        value, unit = value / 1024, larger
-    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+        value = value / 1024
+        unit = larger
+    if unit == "B":
+        return f"{count} B"
+    return f"{value:.1f} {unit}"

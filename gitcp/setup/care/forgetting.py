@@ -39,7 +39,9 @@ class Choice:
 
     def __init__(self, session: str = "", checkpoint: str = "", before: float = 0.0) -> None:
         """before: seconds since 1970."""
-        self._session, self._checkpoint, self._before = session, checkpoint, before
+        self._session = session
+        self._checkpoint = checkpoint
+        self._before = before
 
     def has(self, checkpoint_id: str, entry: SessionEntry) -> bool:
         """Whether a session's part in a checkpoint is chosen."""

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 WEEK = 7 * 86400
 _PAGE = 4096  # bytes, the least that a disk gives
-ENABLED, DISABLED, ABSENT = "enabled", "disabled", "not set up"
+ENABLED = "enabled"
+DISABLED = "disabled"
+ABSENT = "not set up"
 _LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
 ENABLE = "enable"  # the fix of an installation
 
@@ -46,9 +48,9 @@ def read_state(repo: Repo) -> str:
     if os.path.exists(locate_off(repo)):
         return DISABLED
     try:
-        return (
-            ENABLED if takeover.load_manifest(repo).entries or _has_persons_hooks(repo) else ABSENT
-        )
+        if takeover.load_manifest(repo).entries or _has_persons_hooks(repo):
+            return ENABLED
+        return ABSENT
     except Damaged:
         return ENABLED  # look_at_record() reports the damage
 
@@ -73,7 +75,8 @@ def list_enabled(repo: Repo) -> list[str]:
 def look_at_record(case: Case) -> Iterator[Finding]:
     """Check the record of what enable wrote, and look for hooks that are not in it."""
     repo = case.repo
-    folder, remedy = repo.join_shared(), "gitcp enable"
+    folder = repo.join_shared()
+    remedy = "gitcp enable"
     for path in install.find_no_directories(repo):
         reason = f"'{path}' is not a directory, so nothing is recorded"
         yield make_finding("manifest", path, reason, remedy=remedy)
@@ -107,7 +110,9 @@ def find_no_room(repo: Repo) -> Iterator[Finding]:
         with tempfile.TemporaryFile(dir=folder) as f:
             f.write(bytes(_PAGE))
     except OSError as e:
-        remedy = "make room" if e.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
+        remedy = "make it writable"
+        if e.errno in (errno.ENOSPC, errno.EDQUOT):
+            remedy = "make room"
         reason = f"nothing can be written to '{folder}', so nothing is recorded: {e.strerror}"
         yield make_finding("no-room", folder, reason, remedy=remedy)
 
@@ -128,7 +133,9 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     hooks = {hook: git_hooks.read_texts(repo, where, hook) for hook in hook_texts.HOOKS}
     if missing:
         tools = {hook_texts.find_tool(hooks[hook][""]) for hook in missing} - {""}
-        who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
+        who = ""
+        if tools:
+            who = f" (they are {' and '.join(sorted(tools))}'s)"
         do_not = "does not" if len(missing) == 1 else "do not"
         reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
         if configured_hooks.read_commands(repo.config) and not configured_hooks.are_supported():
@@ -137,7 +144,9 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         inside = any(
             object_lists.is_inside(where, home) for home in (repo.common, repo.top) if home
         )
-        remedy = "gitcp enable" if inside else "gitcp enable --force"
+        remedy = "gitcp enable --force"
+        if inside:
+            remedy = "gitcp enable"
         yield make_finding("git-hook", where, reason, remedy=remedy)
     if any(hook_texts.is_entire_hook(texts[""]) for texts in hooks.values()):
         reason = "Entire's hooks are back: two programs record the same work"
@@ -158,7 +167,8 @@ def find_on_branches(repo: Repo) -> Iterator[Finding]:
     if not repo.has_git:
         return
     for branches, folder in git_hooks.list_on_branches(repo):
-        if missing := git_hooks.list_missing(repo, folder):
+        missing = git_hooks.list_missing(repo, folder)
+        if missing:
             reason = f"on {branches} git runs '{folder}', where {', '.join(missing)} call no gitcp"
             remedy = "run 'gitcp enable' there, too"
             yield make_finding("git-hook", folder, reason, remedy=remedy)
@@ -176,7 +186,8 @@ def find_old_hooks(repo: Repo) -> Iterator[Finding]:
     """Report hooks that an older gitcp wrote; upgrading gitcp does not change them."""
     if not repo.has_git:
         return
-    where, records = git_hooks.find_folder(repo), takeover.load_all(repo)[0]
+    where = git_hooks.find_folder(repo)
+    records = takeover.load_all(repo)[0]
     old = [
         hook
         for hook in hook_texts.WRITTEN
@@ -202,7 +213,9 @@ def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[
     gone = [path for path in (py, entry) if not os.path.exists(path)]
     if gone:
         other = which("gitcp-hook")
-        instead = f"; '{other}' stands in for it, more slowly" if other else ""
+        instead = ""
+        if other:
+            instead = f"; '{other}' stands in for it, more slowly"
         reason = f"{who} '{gone[0]}', which is gone{instead}"
         yield make_finding("program", subject, reason, remedy="gitcp enable")
     elif hook_texts.is_upgraded(os.path.realpath(py), entry):
@@ -233,7 +246,9 @@ def find_failures(repo: Repo) -> Iterator[Finding]:
             hook = message.partition(": ")[0]
             messages.setdefault(hook if len(hook.split()) < 3 else "", []).append(message)
     for hook, failures in messages.items():
-        count = f"{len(failures)} times" if len(failures) > 1 else "once"
+        count = "once"
+        if len(failures) > 1:
+            count = f"{len(failures)} times"
         last = failures[-1].removeprefix(hook + ": ")
         reason = f"{hook or 'a hook'} failed {count} this week, at last: {last}"
         remedy = "this is shown until the hook succeeds"
@@ -302,7 +317,10 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
     called = {str(state.get("agent_type")) for state in here}
     for name in [name for name in names if name in list_names()]:  # adapters check their own
         client = get_client(name)
-        texts = {} if client.FORM in own_files.FORMS else _read_settings(repo, client)
+        if client.FORM in own_files.FORMS:
+            texts = {}
+        else:
+            texts = _read_settings(repo, client)
         if client.FORM in own_files.FORMS:
             yield from _find_in_own_files(repo, client)
         else:
@@ -320,8 +338,13 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
 def _describe_silence(repo: Repo, client: Client) -> Finding:
     """The finding that a client has not run its hooks in this worktree."""
     version = enabling.find_version(client.PROGRAM)
-    who = f"{client.AGENT_TYPE} ({version})" if version else client.AGENT_TYPE
-    where = " in this worktree" if install.list_other_worktrees(repo) else ""
+    if version:
+        who = f"{client.AGENT_TYPE} ({version})"
+    else:
+        who = client.AGENT_TYPE
+    where = ""
+    if install.list_other_worktrees(repo):
+        where = " in this worktree"
     hint = "start it here once"
     if client.TRUST_NOTE:
         hint = f"start it here; it {client.TRUST_NOTE}"
@@ -352,7 +375,8 @@ def _find_bare_worktrees(repo: Repo) -> Iterator[Finding]:
 def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     """Check the hook files of a client that has no settings for hooks, in its first scope with
     any."""
-    name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
+    name = client.NAME
+    paths = client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
         built = own_files.build_files(client, path, None)
@@ -364,7 +388,8 @@ def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     for file in foreign:
         reason = f"{client.AGENT_TYPE} is recorded in part: '{file}' is yours"
         yield make_finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
-    if missing := [file for file in absent if file not in foreign]:
+    missing = [file for file in absent if file not in foreign]
+    if missing:
         reason = f"{client.AGENT_TYPE} is recorded in part: '{missing[0]}' is gone"
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
 
@@ -391,7 +416,8 @@ def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
 
 
 def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
-    name, form = client.NAME, client.FORM
+    name = client.NAME
+    form = client.FORM
     events: set[str] = set()
     programs: set[tuple[str, ...]] = set()
     mine = settings.make_own_test(name)
@@ -409,7 +435,9 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
                 programs.add(tuple(settings.parse_programs(command)))
     absent = [event for event, *_ in client.list_hooks() if event not in events]
     if absent:
-        which = f"runs no hook at {', '.join(absent)}" if events else "is not recorded"
+        which = "is not recorded"
+        if events:
+            which = f"runs no hook at {', '.join(absent)}"
         who = client.AGENT_TYPE
         reason = f"{who} {which} in this worktree: its settings have no such hooks"
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
@@ -427,7 +455,10 @@ def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator
         stays = path == entires or bool(object_lists.list_tracked(repo, [path]))
         writes, notes = takeover.plan_switch(repo) if stays else ([], [])
         if writes or notes or not stays:
-            remedy = "entire disable" if notes else f"gitcp enable --agent {client.NAME}"
+            if notes:
+                remedy = "entire disable"
+            else:
+                remedy = f"gitcp enable --agent {client.NAME}"
             reason = f"Entire's hooks in '{path}' record the same work"
             yield make_finding("entire", path, reason, remedy=remedy)
 

@@ -116,7 +116,10 @@ def read_log(repo: Repo, ref: str) -> list[str]:
     """The former values of a ref by its reflog, newest first."""
     log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref)))
     lines = log.decode("utf-8", "replace").splitlines()
-    return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
+    found: list[str] = []
+    for line in reversed(lines):
+        found += reversed(line.split(" ", 2)[:2])
+    return found
 
 
 def follow_parents(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
@@ -127,7 +130,10 @@ def follow_parents(tips: list[str], read: Callable[[str], Commit | None]) -> lis
         commit = read(oid)
         while commit:
             commits.append(commit)
-            commit = read(commit["parents"][0]) if commit["parents"] else None
+            if commit["parents"]:
+                commit = read(commit["parents"][0])
+            else:
+                commit = None
         if commits:
             break
     return commits
@@ -144,7 +150,9 @@ def write_note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
 def format_lost(paths: list[str]) -> str:
     """The end of a report with the first lost paths, / for the top; '' for none."""
     names = " ".join(path or "/" for path in paths[:10])
-    return f"; lost: {names}{' ...' if paths[10:] else ''}" if paths else ""
+    if paths:
+        return f"; lost: {names}{' ...' if paths[10:] else ''}"
+    return ""
 
 
 def write_objects_again(repo: Repo, ref: str) -> tuple[str | None, str]:
@@ -155,9 +163,10 @@ def write_objects_again(repo: Repo, ref: str) -> tuple[str | None, str]:
     old = refs.read_ref(repo, ref)
     gone = list_lacking(repo, ref) if old else set()
     written: set[str] = set()
-    for data in (*_read_transcripts(repo), *_read_files(repo, gone)) if gone else ():
-        if repo.objects.hash_object("blob", data) in gone:
-            written.add(repo.objects.write("blob", data))
+    if gone:
+        for data in (*_read_transcripts(repo), *_read_files(repo, gone)):
+            if repo.objects.hash_object("blob", data) in gone:
+                written.add(repo.objects.write("blob", data))
     repo.objects.flush()
     if gone and not (written and not list_lacking(repo, ref)):
         return old, ""
@@ -171,7 +180,8 @@ def _read_transcripts(repo: Repo) -> Iterator[bytes]:
             continue
         with exclusive(repo, f"transcript-{stem.partition('~')[0]}"):
             copy = Copy(repo, stem)
-            start, stored = 0, copy.known.get("chunks", [])
+            start = 0
+            stored = copy.known.get("chunks", [])
             for _, size, _ in stored:
                 yield from _list_stages(copy.read(start, start + size))
                 start += size
@@ -193,10 +203,11 @@ def _list_stages(chunk: bytes) -> Iterator[bytes]:
 def _read_files(repo: Repo, gone: set[str]) -> Iterator[bytes]:
     for state in sessions.list_states(repo):
         top = str(state.get("worktree_path") or "")
-        for stream in state["streams"] if top else ():
-            for path, file in stream["files"].items():
-                if isinstance(file, dict) and file.get("oid") in gone:
-                    yield from _read_file(os.path.join(os.fsencode(top), encode_name(path)))
+        if top:
+            for stream in state["streams"]:
+                for path, file in stream["files"].items():
+                    if isinstance(file, dict) and file.get("oid") in gone:
+                        yield from _read_file(os.path.join(os.fsencode(top), encode_name(path)))
 
 
 def _read_file(path: bytes) -> Iterator[bytes]:
@@ -226,7 +237,9 @@ def find_fault(repo: Repo, path: str) -> str:
     if not index:
         return "its index is gone"
     sums = trailer + files.find_hasher(repo.algo, much=True)(index[:-width]).digest()
-    return "" if index.endswith(sums) else "its index is damaged"
+    if index.endswith(sums):
+        return ""
+    return "its index is damaged"
 
 
 def mend_pack(repo: Repo, path: str) -> str:
@@ -284,11 +297,9 @@ def _take_out(repo: Repo, path: str) -> str:
     packs.remove_pack(path)
     packs.release_pack(repo, os.path.basename(path))
     gone = _list_absent(repo, named)
-    saved = (
-        f"{len(named) - len(gone)} of its {len(named)} objects are"
-        if named
-        else "what could be read of it is"
-    )
+    saved = "what could be read of it is"
+    if named:
+        saved = f"{len(named) - len(gone)} of its {len(named)} objects are"
     head = _write_head_again(repo) if repo.top else ""
     return f"took it away, {saved} saved{head}; it is kept as '{aside}'"
 
@@ -354,8 +365,10 @@ def mend_ref(repo: Repo, ref: str) -> str:
     with exclusive(repo, _LOCKS.get(ref) or get_lock_name(repo, ref)):
         path = os.path.join(os.fsencode(repo.common), encode_name(ref))
         log_path = os.path.join(repo.common, "logs", ref)
-        old, log = refs.read_ref(repo, ref), read_log(repo, ref)
-        stands, is_logged = _is_no_folder(path), _is_no_folder(log_path)
+        old = refs.read_ref(repo, ref)
+        log = read_log(repo, ref)
+        stands = _is_no_folder(path)
+        is_logged = _is_no_folder(log_path)
         if (old and is_commit(repo.objects, old)) or not (old or stands or is_logged):
             return ""
         if stands:
@@ -394,7 +407,10 @@ def mend_store(repo: Repo, ref: str) -> str:
             return done
         log = read_log(repo, ref)
         note = write_note(repo, ref, old, log)
-        remote = list_remote_branches(repo) if ref == REF else []
+        if ref == REF:
+            remote = list_remote_branches(repo)
+        else:
+            remote = []
         theirs = [name for name in remote if not list_lacking(repo, name)]
         tip, lost = _rebuild_commit(repo, [old, *log], theirs)
         move_refs(repo, [(ref, tip, old)], "gitcp: fsck")
@@ -408,7 +424,12 @@ def _rebuild_commit(repo: Repo, tips: list[str], theirs: list[str]) -> tuple[str
     """(a commit with the readable content of the newest readable tip, the paths that it lacks)."""
     history = follow_parents(tips, lambda oid: read_commit(repo.objects, oid))
     sound = _find_sound(repo, history)
-    fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(repo.objects, name))]
+    fallbacks = []
+    for name in (sound, *theirs):
+        if name:
+            c = read_commit(repo.objects, name)
+            if c:
+                fallbacks.append(c)
     if not history:
         return (fallbacks[0]["oid"] if fallbacks else None), []
     gone = list_lacking(repo, history[0]["oid"])
@@ -441,12 +462,16 @@ def _rebuild_tree(
     if oid in sound:
         return oid, []
     try:
-        entries = None if oid in gone else read_tree(objects, oid)
+        if oid in gone:
+            entries = None
+        else:
+            entries = read_tree(objects, oid)
     except Error:
         entries = None
     if entries is None:
         return (sound[0] if sound else None), [""]
-    layers, rebuilt = [_read_entries(objects, tree) for tree in sound], dict(entries)
+    layers = [_read_entries(objects, tree) for tree in sound]
+    rebuilt = dict(entries)
     lost: list[str] = []
     for name, entry in entries.items():
         substitutes = [layer[name] for layer in layers if name in layer]
@@ -481,19 +506,24 @@ def mend_edits(repo: Repo, ref: str) -> str:
     old = refs.read_ref(repo, ref)
     if old is None:
         return ""
-    gone, count = set[str](), 0
+    gone = set[str]()
+    count = 0
     tip: str | None = None
     for commit in reversed(follow_parents([old], lambda oid: read_commit(repo.objects, oid))):
         gone |= list_lacking(repo, commit["oid"], "--no-walk")
-        if tree := _rebuild_tree(repo.objects, commit["tree"], (), gone)[0]:
+        tree = _rebuild_tree(repo.objects, commit["tree"], (), gone)[0]
+        if tree:
             parents = [tip] if tip else []
-            tip, count = write_commit(repo, tree, parents, commit["message"]), count + 1
+            tip = write_commit(repo, tree, parents, commit["message"])
+            count = count + 1
     refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
     if tip is None:
         return (
             "all are lost, and no author of uncommitted lines is known; the files stay as they are"
         )
-    lost = f"; {len(gone)} of their contents are lost, and cannot be put back" if gone else ""
+    lost = ""
+    if gone:
+        lost = f"; {len(gone)} of their contents are lost, and cannot be put back"
     return f"kept {count} of its turns{lost}"
 
 
@@ -516,11 +546,14 @@ def take_copy(repo: Repo, session_id: str, ref: str) -> str:
     """Replace a state by its copy on a stream if that is newer; return what was done."""
     with others.held_state(repo, [session_id]):
         tip = read_tip(repo.objects, ref)
-        copy = read_with_turns(repo.objects, tip, session_id) if tip else None
+        copy = None
+        if tip:
+            copy = read_with_turns(repo.objects, tip, session_id)
         state = session.load_state(repo, session_id)
         if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
             return ""
-        before, copy = state.get("revision", 0), session.update_fields(copy)
+        before = state.get("revision", 0)
+        copy = session.update_fields(copy)
         save_work(repo, copy)
         return f"took the copy: revision {before} became {copy['revision']}"
 
@@ -631,7 +664,9 @@ def mend_stream(repo: Repo, ref: str) -> str:
 
 def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
     answer = objects.read(oid)
-    commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
+    commit = None
+    if answer and answer[1] == "commit":
+        commit = parse_commit(oid, answer[2])
     session = find_trailer(commit["message"], SESSION_KEY) if commit else ""
     return commit if session else None
 
@@ -639,7 +674,10 @@ def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
 def _find_states(repo: Repo, ref: str, commits: list[Commit]) -> Named:
     """The states' records of a stream, found by its id.  If no commit has the id, those of streams
     of this name that no other ref has."""
-    stream_id = find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
+    if commits:
+        stream_id = find_trailer(commits[0]["message"], "Gitcp-Stream")
+    else:
+        stream_id = ""
     elsewhere = {tip["stream"] for tip in list_tips(repo) if tip["ref"] != ref}
     name = ids.parse_stream_name(ref)
 
@@ -704,7 +742,10 @@ class Rebuilder:
     def _note_omitted(self, tree: str, session_id: str, lost: list[str]) -> str:
         path = f"{METADATA}{session_id}/omitted.json"
         entry = Lookup(self._repo.objects, tree)(path)
-        omitted = json.loads(self._repo.objects.need(entry[1], "blob")) if entry else []
+        if entry:
+            omitted = json.loads(self._repo.objects.need(entry[1], "blob"))
+        else:
+            omitted = []
         omitted += [{"path": name, "reason": "missing"} for name in lost]
         blob = self._repo.objects.write("blob", json.dumps(omitted, indent=2).encode() + b"\n")
         return edit_tree(self._repo.objects, tree, {path: (BLOB, blob)})

@@ -154,7 +154,10 @@ class _Found:
 
     def identify_cause(self) -> str:
         """What is the same in all findings of one cause."""
-        cause = _SENTENCES[self.kind][1] if self.kind in _SENTENCES else self.reason
+        if self.kind in _SENTENCES:
+            cause = _SENTENCES[self.kind][1]
+        else:
+            cause = self.reason
         return f"mended: {cause}" if self.is_mended else cause
 
     def spell_alone(self) -> str:

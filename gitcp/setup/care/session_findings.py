@@ -40,15 +40,19 @@ if TYPE_CHECKING:
 def look_at_states(case: Case) -> Iterator[Finding]:
     """Check every state, its streams and its marker; then all streams."""
     survey = case.survey
-    states, markers = survey.states, survey.markers  # both now: sessions go on meanwhile
+    # both now: sessions go on meanwhile
+    states = survey.states
+    markers = survey.markers
     for state in states:
         if state.get("unreadable") == sessions.ANOTHERS:
             continue
-        if fault := state.get("unreadable") or _find_fault(state["session_id"]):
+        fault = state.get("unreadable") or _find_fault(state["session_id"])
+        if fault:
             yield make_finding("bad-state", state["session_id"], fault)
             continue
         yield from _check_streams(survey, state)
-        if tip := find_newer(survey, state):
+        tip = find_newer(survey, state)
+        if tip:
             reason = f"the copy on '{tip['ref']}' is newer"
             yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
         else:  # the repair writes the marker, too
@@ -62,17 +66,22 @@ def look_at_states(case: Case) -> Iterator[Finding]:
 
 def look_at_unrecorded(case: Case) -> Iterator[Finding]:
     """Compare the conversations that clients keep of this repository with what was recorded."""
-    if found := unrecorded.look(case.repo).list_unrecorded():
+    found = unrecorded.look(case.repo).list_unrecorded()
+    if found:
         ids = [one.session for one in found]
-        reason, remedy = unrecorded.describe(found), "gitcp import"
+        reason = unrecorded.describe(found)
+        remedy = "gitcp import"
         yield make_finding("unrecorded", case.repo.common, reason, remedy=remedy, sessions=ids)
 
 
 def look_at_journal(case: Case) -> Iterator[Finding]:
     """Check the journal of each worktree, whose readers skip lines that they cannot read."""
     for path in (os.path.join(top, journal.NAME) for top in case.repo.list_folders()):
-        if count := repair.count_unreadable_lines(path):
-            what = f"{count} of its lines cannot be read" if count > 0 else "it is not a text file"
+        count = repair.count_unreadable_lines(path)
+        if count:
+            what = "it is not a text file"
+            if count > 0:
+                what = f"{count} of its lines cannot be read"
             yield make_finding("bad-journal", path, what)
 
 
@@ -163,13 +172,17 @@ def look_at_sessions(case: Case) -> Iterator[Finding]:
 
 def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
     name = state["session_id"]
-    if why := transcripts.explain_unreadable(repo, state.get("transcript_path")):
+    why = transcripts.explain_unreadable(repo, state.get("transcript_path"))
+    if why:
         reason = f"the transcript of session '{name}' is not stored any more: {why}"
         yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
     active = state.get("phase") == "active"
     here = (state.get("worktree_id") or "") == repo.worktree_id
     if active and (why := _explain_left(state)):
-        remedy = "end it" if here else f"run this in '{state.get('worktree_path')}'"
+        if here:
+            remedy = "end it"
+        else:
+            remedy = f"run this in '{state.get('worktree_path')}'"
         finding = make_finding("dead-session", name, f"session '{name}' is {why}", remedy=remedy)
         yield finding if here else {**finding, "fix": ""}
     elif not active and state.get("turn_checkpoint_ids"):
@@ -187,7 +200,9 @@ def _explain_left(state: State) -> str:
     if session.is_gone(agent):
         return "in a turn, and its agent is gone"
     last_event = parse_time(state.get("last_interaction_time"))
-    return "in a turn without an event for an hour" if last_event < time.time() - STUCK else ""
+    if last_event < time.time() - STUCK:
+        return "in a turn without an event for an hour"
+    return ""
 
 
 def look_at_locks(case: Case) -> Iterator[Finding]:
@@ -209,7 +224,8 @@ def look_at_links(case: Case) -> Iterator[Finding]:
     """Report commits that lost their link and can be linked again."""
     dry_case = sources.MatchCase(case.repo, dry_run=True)
     for link in relink.reconcile(dry_case, sources.LOST):
-        commit, checkpoint = link["commit"], link["checkpoint_id"]
+        commit = link["commit"]
+        checkpoint = link["checkpoint_id"]
         reason = f"commit {abbreviate(commit)} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
@@ -317,7 +333,8 @@ def _discard_work(ctx: Context, session_id: str) -> None:
             refs.update_refs(ctx.repo, updates, "gitcp: doctor")
     paths = {path for stream in state["streams"] for path in stream["files"]}
     edits.let_edits_go(ctx.repo, session_id, paths)
-    state["streams"], state["checkpoint_count"] = [], 0
+    state["streams"] = []
+    state["checkpoint_count"] = 0
     session.clear_verdict(state)
     ctx.keep(state)
 

@@ -128,7 +128,10 @@ def _name_owners(
 
 def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
     pairs = iter(owned)
-    while window := dict(islice(pairs, _WINDOW)):
+    while True:
+        window = dict(islice(pairs, _WINDOW))
+        if not window:
+            break
         for oid, size in _read_sizes(repo, list(window)).items():
             kind, session_id, time = window[oid]
             yield {"kind": kind, "session_id": session_id, "time": time, "bytes": size}
@@ -137,7 +140,9 @@ def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator
 def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """(commit -> its owner, for the commits of gitcp's refs; the base commits of streams)."""
     _, out = repo.git.run(*_LOG, stdin=encode_lines(refs))
-    owners, bases, known = {}, set(), frozenset(others.list_state_ids(repo))
+    owners = {}
+    bases = set()
+    known = frozenset(others.list_state_ids(repo))
     fields = iter(decode_name(out).split("\0"))
     for oid, ref, when, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
         session = held_lines.find_session(ref, known)
@@ -156,7 +161,9 @@ def _choose_kind(ref: str) -> str:
     if ref.startswith(ARCHIVE):
         return "archives"
     is_checkpoint = ref.startswith(CHECKPOINTS)
-    return "checkpoints" if is_checkpoint or ref.endswith(_SHARED) else "streams"
+    if is_checkpoint or ref.endswith(_SHARED):
+        return "checkpoints"
+    return "streams"
 
 
 def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str, str]]:
@@ -180,7 +187,9 @@ def _choose_owner(owner: Owner, path: str, sessions: Sessions) -> Owner:
     if len(parts) > 1 and transcripts.parse_number(parts[-1]) is not None:
         kind = "transcripts"
     entry = sessions and (sessions.get("/".join(parts[:3])) or sessions.get("/".join(parts[:2])))
-    return (kind, *entry) if entry else (kind, session_id, time)
+    if entry:
+        return (kind, *entry)
+    return (kind, session_id, time)
 
 
 def _map_sessions(repo: Repo) -> Sessions:
@@ -218,7 +227,9 @@ def _find_owner(path: str) -> str:
     """The session of a private file, by its path below gitcp's directory; '' if it has none."""
     file = private_files.find_file(path, COMMON, WORKTREE)
     owners = orphan_rules.list_possible_owners(os.path.basename(path))
-    return min(owners, key=len) if file and file.is_of_session else ""
+    if file and file.is_of_session:
+        return min(owners, key=len)
+    return ""
 
 
 class Owned(NamedTuple):
@@ -232,7 +243,10 @@ class Owned(NamedTuple):
 def list_owned(repo: Repo, word: str) -> Iterator[Owned]:
     """The private files of sessions to which the table gives this word (core/private_files)."""
     for file in filter(lambda file: file.is_of_session, private_files.list_files(word)):
-        paths = repo.list_folders() if file.place == WORKTREE else [repo.join_shared()]
+        if file.place == WORKTREE:
+            paths = repo.list_folders()
+        else:
+            paths = [repo.join_shared()]
         for name in file.name.split("/"):
             paths = [
                 os.path.join(path, each)
@@ -265,7 +279,8 @@ def list_surplus(repo: Repo) -> list[str]:
 def enforce_ceiling(repo: Repo) -> None:
     """Delete the edits of the sessions of list_surplus(), except of one that is at work again."""
     tips = refs.list_refs(repo, EDITS)
-    known, gone = set(others.list_state_ids(repo)), list[str]()
+    known = set(others.list_state_ids(repo))
+    gone = list[str]()
     for session_id in list_surplus(repo):
         doomed = [ref for ref in tips if held_lines.find_session(ref, known) == session_id]
         try:
@@ -285,16 +300,22 @@ _COPIED = 8 << 20  # bytes of the copies of transcripts that settled sessions ma
 def limit_copies(repo: Repo) -> None:
     """Remove copies of the transcripts of settled sessions, the oldest first, until all copies take
     at most _COPIED bytes.  A session that goes on copies its transcript again."""
-    known, copies = set(others.list_state_ids(repo)), dict[str, list[str]]()
+    known = set(others.list_state_ids(repo))
+    copies = dict[str, list[str]]()
     sizes: dict[str, int] = {}
     for name in files.list_names(locate_copy(repo)):
         path = locate_copy(repo, name)
         owners = orphan_rules.list_possible_owners(name)
         session_id = min(owners & known or owners, key=len)
         copies.setdefault(session_id, []).append(path)
-        size = os.lstat(path).st_size if os.path.lexists(path) else 0
+        size = 0
+        if os.path.lexists(path):
+            size = os.lstat(path).st_size
         sizes[session_id] = sizes.get(session_id, 0) + size
-    settled = _list_settled(repo, sizes) if sum(sizes.values()) > _COPIED else []
+    if sum(sizes.values()) > _COPIED:
+        settled = _list_settled(repo, sizes)
+    else:
+        settled = []
     for session_id in orphan_rules.choose_surplus(sizes, settled, _COPIED):
         try:
             with exclusive(repo, f"transcript-{session_id}", 0):
@@ -325,7 +346,9 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     known = set(others.list_state_ids(repo))
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
-            state = read_state(repo, session_id) if session_id in known else None
+            state = None
+            if session_id in known:
+                state = read_state(repo, session_id)
             runs = bool(state and is_alive(state.get("agent_process")))
             order.append((runs, get_last_seen(state) if state else 0.0, session_id))
     return [session_id for _, _, session_id in sorted(order)]
@@ -333,7 +356,8 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
 
 def _count_pinned(repo: Repo) -> int:
     """The bytes of gitcp's own packs, which hold the edits until git packs them."""
-    folder, total = packs.locate_folder(repo), 0
+    folder = packs.locate_folder(repo)
+    total = 0
     for name in packs.list_packs(repo):
         try:
             total += os.stat(os.path.join(folder, f"{name}.pack")).st_size

@@ -146,7 +146,8 @@ def _check_checkpoint(
         yield from _report_complaints("bad-summary", cid, schema.check_root(root, cid), old)
         yield from _check_paths(cid, root, folders, old)
     for name, listed in folders.items():
-        where, metadata = f"{cid}/{name}", parsed[name]
+        where = f"{cid}/{name}"
+        metadata = parsed[name]
         if metadata is None:
             why = "metadata.json is missing or not a JSON object"
             yield make_finding("bad-metadata", where, why)
@@ -157,7 +158,9 @@ def _check_checkpoint(
 
 
 def _get_tree(objects: Objects, oid: str, trees: Mapping[str, Tree]) -> Tree:
-    return trees[oid] if oid in trees else read_tree(objects, oid)
+    if oid in trees:
+        return trees[oid]
+    return read_tree(objects, oid)
 
 
 def _report_complaints(
@@ -174,7 +177,10 @@ def _check_paths(
     cid: str, root: dict[str, Any], folders: dict[str, Tree], old: bool
 ) -> Iterator[Finding]:
     entries = root.get("sessions")
-    listed = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    if isinstance(entries, list):
+        listed = [e for e in entries if isinstance(e, dict)]
+    else:
+        listed = []
     top = f"/{cid[:2]}/{cid[2:]}/"
     for number, entry in enumerate(listed):
         for key in _KEYS:
@@ -202,7 +208,9 @@ def _check_paths(
 
 def _read_json(objects: Objects, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(format.METADATA)
-    return format.parse_json(objects.need(entry[1], "blob"), parse_json) if entry else None
+    if entry:
+        return format.parse_json(objects.need(entry[1], "blob"), parse_json)
+    return None
 
 
 class Hashes:
@@ -219,7 +227,8 @@ class Hashes:
         """'sha256:' and the hex digits of the pieces joined with newlines."""
         known, digest = self._last.get(session_id, ([], None))
         if digest is None or oids[: len(known)] != known or len(oids) == len(known):
-            known, digest = [], hashlib.sha256()
+            known = []
+            digest = hashlib.sha256()
         digest = digest.copy()
         for number in range(len(known), len(oids)):
             data = objects.need(oids[number], "blob")
@@ -277,7 +286,9 @@ def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Findin
 
 def _read_hash(objects: Objects, files: Tree) -> str:
     entry = files.get(format.HASH)
-    return objects.need(entry[1], "blob").decode(errors="replace").strip() if entry else ""
+    if entry:
+        return objects.need(entry[1], "blob").decode(errors="replace").strip()
+    return ""
 
 
 # Checks of the objects behind gitcp's refs: none is missing, and none holds a secret.
@@ -295,8 +306,11 @@ def look_at_packs(case: Case) -> Iterator[Finding]:
     """Check that git can open gitcp's packs.  It ignores one without an index, as a kill leaves."""
     folder = packs.locate_folder(case.repo)
     for path in (os.path.join(folder, name) for name in packs.list_packs(case.repo)):
-        if fault := repair.find_fault(case.repo, path):
-            kind = "bad-pack" if os.path.exists(f"{path}.idx") else "unindexed-pack"
+        fault = repair.find_fault(case.repo, path)
+        if fault:
+            kind = "unindexed-pack"
+            if os.path.exists(f"{path}.idx"):
+                kind = "bad-pack"
             yield make_finding(kind, path, fault)
 
 
@@ -318,7 +332,8 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
     if missing is None or missing or survey.list_broken_refs():
         lame = {}
         for ref in sorted(names, key=lambda ref: _ORDER.index(_choose_code(ref))):
-            if (code := _choose_code(ref)) and (gone := list_lacking(case.repo, ref)):
+            code = _choose_code(ref)
+            if code and (gone := list_lacking(case.repo, ref)):
                 lame[ref] = code
                 yield make_finding(code, ref, f"lacks {count_noun(len(gone), 'object')}")
         survey.repo.objects.ahead.forget()
@@ -377,13 +392,15 @@ def _list_present(survey: Survey, refs_here: Sequence[str]) -> list[str]:
 def look_at_withheld(case: Case) -> Iterator[Finding]:
     """Report what the last pushes held back."""
     for held in remote.list_held(case.repo):
-        reason, remedy = remote.describe(held), remote.describe_remedy(held)
+        reason = remote.describe(held)
+        remedy = remote.describe_remedy(held)
         yield make_finding("withheld", held[0], f"not pushed: {reason}", remedy=remedy)
 
 
 def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
     """The secrets in the store, as a push finds them, and in the conversations of streams."""
-    repo, here = survey.repo, _list_present(survey, refs_here)
+    repo = survey.repo
+    here = _list_present(survey, refs_here)
     if not redactor.can_read_rules(repo):
         return
     stored = [ref for ref in here if ref.endswith(_SHARED) or parse_checkpoint_ref(ref)]
@@ -391,11 +408,12 @@ def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]
     term.show_line("searching for secrets")
     hits = {item[0]: item for item in remote.find_secrets(repo, stored, ())}
     secrets = {oid: rule for oid, (_, _, rule) in hits.items()}
-    for ref in stored if hits else ():
-        for held in remote.name_held(repo.objects, ref, ref, secrets):
-            if hits.pop(held[3], None):
-                reason = f"{remote.describe(held)}; {remote.describe_remedy(held)}"
-                yield make_finding("secret", held[0], reason, oid=held[3])
+    if hits:
+        for ref in stored:
+            for held in remote.name_held(repo.objects, ref, ref, secrets):
+                if hits.pop(held[3], None):
+                    reason = f"{remote.describe(held)}; {remote.describe_remedy(held)}"
+                    yield make_finding("secret", held[0], reason, oid=held[3])
     rest = remote.find_secrets(repo, streams, (), selects=_TRANSCRIPTS.fullmatch)
     for oid, path, rule in (*hits.values(), *rest):
         yield make_finding("secret", path, f"{rule} in blob '{oid}'; {remote.ALLOW}", oid=oid)
@@ -451,9 +469,14 @@ def _find_lost(
     which a session here can still store.
     """
     lost = [link for link in trailers if link[1] not in stored]
-    unfetched = [] if stored else [link for link in lost if link not in held_here]
+    if stored:
+        unfetched = []
+    else:
+        unfetched = [link for link in lost if link not in held_here]
     if unfetched:
-        verb = "names a checkpoint" if len(unfetched) == 1 else "name checkpoints"
+        verb = "name checkpoints"
+        if len(unfetched) == 1:
+            verb = "names a checkpoint"
         reason = f"{count_noun(len(unfetched), 'commit')} {verb}, and none is stored here"
         yield make_finding("no-store", V1, reason)
     for oid, name in lost:
@@ -568,7 +591,9 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
     different authors and the noted commit has no other link: git may link a commit to work of which
     nothing is left.
     """
-    commit = read_commit(survey.repo.objects, oid) if carriers and oid not in carriers else None
+    commit = None
+    if carriers and oid not in carriers:
+        commit = read_commit(survey.repo.objects, oid)
     if commit is None or name in links.list_by_hand(
         notes.read_note(survey.repo.objects, oid) or b""
     ):
@@ -583,7 +608,9 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
     is_alone = listing.list_linked(survey.repo.objects, oid) == [name]
     for other in carriers:
         carrier = read_commit(survey.repo.objects, other)
-        relation = candidates.relate(carrier, commit, is_named=True) if carrier else ""
+        relation = ""
+        if carrier:
+            relation = candidates.relate(carrier, commit, is_named=True)
         is_foreign = is_alone and relation == holding.OTHER
         if not carrier or not (
             is_foreign
@@ -605,7 +632,8 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
 
 def look_at_refs(case: Case) -> Iterator[Finding]:
     """Check that git can read gitcp's refs, and look for locks left behind."""
-    survey, common = case.survey, case.repo.common
+    survey = case.survey
+    common = case.repo.common
     for start in OURS:
         logs = os.path.join(common, "logs")
         for path in _list_files(os.path.join(logs, start)):
@@ -626,7 +654,8 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
 
 def look_at_deleted_store(case: Case) -> Iterator[Finding]:
     """Report that the branch of checkpoints was deleted, and how to get it back."""
-    if reason := checkpoints.explain_deletion(case.repo):
+    reason = checkpoints.explain_deletion(case.repo)
+    if reason:
         what, _, remedy = reason.partition(": ")
         yield make_finding("deleted-store", refs.REF, what, remedy=remedy)
 
@@ -663,8 +692,9 @@ def _list_scratch_files(repo: Repo) -> Iterator[tuple[str, str]]:
 
 def look_at_scratch_worktrees(case: Case) -> Iterator[Finding]:
     """Report the temporary worktrees that killed commands left."""
-    for path, reason in unfinished.list_scratch(case.repo) if case.repo.top else ():
-        yield make_finding("leftover", path, f"{reason}, and its temporary worktree is left")
+    if case.repo.top:
+        for path, reason in unfinished.list_scratch(case.repo):
+            yield make_finding("leftover", path, f"{reason}, and its temporary worktree is left")
 
 
 def remove_leftover(repo: Repo, path: str) -> str:

@@ -49,7 +49,10 @@ def find_switches(client: Client, top: str, texts: Mapping[str, str]) -> Iterato
 
 def _list_further(client: Client, top: str) -> list[str]:
     home = os.path.expanduser("~")
-    paths = [os.path.join(top, name) for name in client.SWITCH_FILES] if top else []
+    if top:
+        paths = [os.path.join(top, name) for name in client.SWITCH_FILES]
+    else:
+        paths = []
     return [*paths, *(client.locate(home, name) for name in client.SWITCH_FILES)]
 
 
@@ -65,7 +68,10 @@ def _get(parsed: Mapping[str, Any], key: str) -> object:
         return parsed[key]
     value: Any = parsed
     for part in key.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value = value.get(part)
+        else:
+            value = None
     return value
 
 

@@ -286,7 +286,8 @@ def mend_all(find: Callable[[bool], Iterable[Finding]], word: str) -> list[Findi
             findings = list(find(mends))
         for warning in warnings:  # the findings say what is lacking
             console.warn(warning)
-        if not (done := {_get_key(item): item for item in findings if word in item}):
+        done = {_get_key(item): item for item in findings if word in item}
+        if not done:
             break
         mended |= done
     keys = {_get_key(item) for item in findings}
@@ -299,7 +300,8 @@ def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repa
     if mend is None:
         return item
     try:
-        if done := mend(case, item):
+        done = mend(case, item)
+        if done:
             return {**item, word: done}
         why = "what it needs is not here"
     except (Busy, Moved, OSError, Error) as e:
@@ -405,7 +407,8 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str], work: OpenWork
     """Further facts about a session.  dead: its agent's process has ended.  removed: its worktree
     is gone.  also_in: the worktrees of other repositories in which it is.  open: worktree -> files
     with open work, if it has any outside its home.  refs: stream id -> its current ref."""
-    worktree, last = repo.worktree_hash, state.get("last_interaction_time")
+    worktree = repo.worktree_hash
+    last = state.get("last_interaction_time")
     streams = [s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
         "prompt": get_last_prompt(state),
@@ -416,9 +419,8 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str], work: OpenWork
         facts["dead"] = True
     if _is_worktree_removed(repo, state):
         facts["removed"] = True
-    if also := [
-        path for path in visits.list_worktrees(state["session_id"]) if path != repo.worktree
-    ]:
+    also = [path for path in visits.list_worktrees(state["session_id"]) if path != repo.worktree]
+    if also:
         facts["also_in"] = also
     by_worktree = work.map_places(state["session_id"])
     if by_worktree.keys() - {state.get("worktree_id") or ""}:
@@ -496,7 +498,10 @@ def _describe_places(repo: Repo) -> Record:
                 about["unpushed"] = places.count_lacking(repo, place)
             described.append(about)
     usual = places.find_usual_remote(repo)
-    unagreed = [] if own or not found or not usual else places.find_places(repo, usual)
+    if own or not found or not usual:
+        unagreed = []
+    else:
+        unagreed = places.find_places(repo, usual)
     agreed = [place.url for place in found]
     return {
         "destination": "" if own else places.read_destination(repo),

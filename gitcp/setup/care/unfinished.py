@@ -31,15 +31,18 @@ _FIX = "gitcp doctor --fix"
 
 def look_at_unfinished(case: Case) -> Iterator[Finding]:
     """Report the commands of this worktree that were killed half way."""
-    for what in _list_unfinished(case.repo) if case.repo.top else ():
-        yield make_finding("unfinished", case.repo.worktree, what, remedy=_FIX)
+    if case.repo.top:
+        for what in _list_unfinished(case.repo):
+            yield make_finding("unfinished", case.repo.worktree, what, remedy=_FIX)
 
 
 def _list_unfinished(repo: Repo) -> Iterator[str]:
     is_left = index.is_abandoned(repo) or steps.list_abandoned(repo)
     if is_left and _is_free(undo.hold_log(repo, timeout=0)):
         is_locked = os.path.lexists(f"{index.locate_index(repo)}.lock")
-        locked = ", and the index is locked" if is_locked else ""
+        locked = ""
+        if is_locked:
+            locked = ", and the index is locked"
         yield f"a step of the undo log was killed half way{locked}"
     if split.is_unlinked(repo) and _is_free(split.hold(repo)):
         yield "'gitcp split' was killed before it had stored the checkpoints of its commits"
@@ -80,7 +83,9 @@ def finish_bisection(repo: Repo) -> list[str]:
     does.  The caller holds its lock."""
     scratch.remove_abandoned(repo)
     was_left = scratch.finish_in_place(repo, make_mover(repo))
-    return ["an interrupted bisection in place was taken back"] if was_left else []
+    if was_left:
+        return ["an interrupted bisection in place was taken back"]
+    return []
 
 
 def make_mover(repo: Repo) -> Mover:

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Finding, Record, State, Tip
 
 # Finding changes nothing.
-LOG, STEPS, KEPT = "expired-undo", "expired-steps", "kept-file"
+LOG = "expired-undo"
+STEPS = "expired-steps"
+KEPT = "kept-file"
 
 
 def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
@@ -57,7 +59,8 @@ def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
 def look_at_orphans(case: Case) -> Iterator[Finding]:
     """Findings of the kinds of orphan_rules, in its order.  `settled` is false for a stream without
     a state until it is as old as an expired archive."""
-    survey, ages = case.survey, case.ages or find_ages(case.repo)
+    survey = case.survey
+    ages = case.ages or find_ages(case.repo)
     expired = {state["session_id"]: state for state in survey.states if is_expired(state, ages)}
     lasting = {state["session_id"] for state in survey.states} | set(survey.markers)
     lasting -= set(expired)
@@ -85,12 +88,15 @@ def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Findi
     surplus = set(list_surplus(survey.repo))
     revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
     for ref, oid in survey.refs.items():
-        session_id, why = held_lines.find_session(ref, lasting | set(revisions)), ""
+        session_id = held_lines.find_session(ref, lasting | set(revisions))
+        why = ""
         if not session_id:
             continue
         if session_id not in lasting:
             is_old = ages.now - _read_time(survey, oid) >= ages.archive
-            why = "no state of its session lasts" if is_old or ages.edits else ""
+            why = ""
+            if is_old or ages.edits:
+                why = "no state of its session lasts"
         elif session_id in surplus:
             why = "all take more than gitcp.max-edits"
         elif ages.edits and is_settled(survey.repo, session_id):
@@ -103,7 +109,9 @@ def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Findi
 def _read_time(survey: Survey, oid: str) -> float:
     """The date of a commit, in seconds since 1970; 0 if it is missing."""
     commit = read_commit(survey.repo.objects, oid)
-    return float(parse_ident(commit["committer"])[1]) if commit else 0.0
+    if commit:
+        return float(parse_ident(commit["committer"])[1])
+    return 0.0
 
 
 def is_expired(state: State, ages: Ages) -> bool:
@@ -125,7 +133,9 @@ def _list_session_files(survey: Survey) -> Iterator[_SessionFile]:
     """The files of sessions, whether there is such a session or not."""
     repo = survey.repo
     for owned in list_owned(repo, "left"):
-        kind = "turn-file" if owned.file.place == WORKTREE else "transcript-cache"
+        kind = "transcript-cache"
+        if owned.file.place == WORKTREE:
+            kind = "turn-file"
         yield _SessionFile(kind, owned.path, owned.owners)
     for name in files.list_names(locate_lock(repo)):
         lock, _, session_id = name.partition("-")
@@ -152,7 +162,10 @@ def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
     doomed_refs = {tip["ref"] for _, tip, _ in doomed}
     for kind, tip, reason in doomed:
         alone = _map_unshared(survey, tip, doomed_refs)
-        words = f"{reason}; settles {_format_paths(alone)}" if alone else reason
+        if alone:
+            words = f"{reason}; settles {_format_paths(alone)}"
+        else:
+            words = reason
         yield build_finding(kind, tip["ref"], words, alone=alone, **_list_facts(tip))
 
 
@@ -171,9 +184,15 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
         if survey.is_settled(tip):
             return _Expiry("settled-stream", ages.state, "commits have settled it")
         return _Expiry("orphan-stream", ages.archive, "no state names it")
-    parsed = None if archived else ids.parse_shadow(tip["ref"])
+    if archived:
+        parsed = None
+    else:
+        parsed = ids.parse_shadow(tip["ref"])
     is_left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.heads)
-    naming = survey.list_states(tip) if archived or is_left else []
+    if archived or is_left:
+        naming = survey.list_states(tip)
+    else:
+        naming = []
     # An unreadable state has no phase: it may name any stream.
     if not naming or any(state["phase"] not in ("idle", "ended") for state in naming):
         return _Expiry()
@@ -188,13 +207,14 @@ def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:
         if state.get("unreadable") or state["phase"] not in ("idle", "ended"):
             continue
         age = ages.now - get_last_seen(state)
-        for stream in survey.list_lost(state) if age >= ages.archive else ():
-            alone = {state["session_id"]: sorted(stream["files"])}
-            words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
-            facts = {"stream": stream["id"], "alone": alone}
-            yield build_finding(
-                "lost-stream", state["session_id"], f"{words} {_format_paths(alone)}", **facts
-            )
+        if age >= ages.archive:
+            for stream in survey.list_lost(state):
+                alone = {state["session_id"]: sorted(stream["files"])}
+                words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
+                facts = {"stream": stream["id"], "alone": alone}
+                yield build_finding(
+                    "lost-stream", state["session_id"], f"{words} {_format_paths(alone)}", **facts
+                )
 
 
 def _list_facts(tip: Tip) -> dict[str, object]:
@@ -203,11 +223,19 @@ def _list_facts(tip: Tip) -> dict[str, object]:
 
 def _map_unshared(survey: Survey, tip: Tip, doomed: set[str]) -> dict[str, list[str]]:
     """session -> the paths of its state on a stream that no ref outside doomed records."""
-    stream_id, states = tip["stream"], survey.list_states(tip)
-    recorded = _list_recorded(survey, stream_id, doomed) if states else set()
+    stream_id = tip["stream"]
+    states = survey.list_states(tip)
+    if states:
+        recorded = _list_recorded(survey, stream_id, doomed)
+    else:
+        recorded = set()
     unshared = {}
     for state in states:
-        paths = {p for s in state["streams"] if s["id"] == stream_id for p in s["files"]}
+        paths = set()
+        for s in state["streams"]:
+            if s["id"] == stream_id:
+                for p in s["files"]:
+                    paths.add(p)
         if paths - recorded:
             unshared[state["session_id"]] = sorted(paths - recorded)
     return unshared
@@ -241,7 +269,8 @@ def _list_recorded(survey: Survey, stream_id: str, doomed: set[str]) -> set[str]
 def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
     """Undo logs with expired steps, and kept files that no other step and no young call needs.  A
     step and a call expire like an archive."""
-    repo, before = survey.repo, ages.now - ages.archive
+    repo = survey.repo
+    before = ages.now - ages.archive
     needed = taken.list_needed(repo, before)
     for ref, oid in survey.refs.items():
         if not ref.startswith(undo.PREFIX):
@@ -335,7 +364,10 @@ def _delete_refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
 def _list_points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
     """ref -> the points that are deleted with it."""
     streams = [_build_tip(finding) for finding in doomed if "stream" in finding]
-    points = stream_list.list_expiring(repo, streams) if streams else {}
+    if streams:
+        points = stream_list.list_expiring(repo, streams)
+    else:
+        points = {}
     for ref in [finding["ref"] for finding in doomed if finding["kind"] == LOG]:
         with Objects(repo):
             points[ref] = undo.list_points(repo.objects, ref, undo.read_steps(repo, ref))

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from gitcp.setup.hook_texts import Write
 
 _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}([-+][0-9A-Za-z.+-]{1,40})?")
-_ABOVE, _MOST = 4, 1 << 18  # directories above a program; characters of a package.json
+# directories above a program; characters of a package.json
+_ABOVE = 4
+_MOST = 1 << 18
 _NOTICE_WITHOUT_GITCP = (
     "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 )
@@ -49,7 +51,9 @@ class Surroundings:
         baked: tuple[str, str],
         recorded: Callable[[str], bool],
     ) -> None:
-        self.read, self.tracked, self.baked = read, tracked, baked
+        self.read = read
+        self.tracked = tracked
+        self.baked = baked
         self.recorded = recorded
 
 
@@ -104,7 +108,10 @@ def find_version(program: str) -> str:
             return _check_version(package.get("version"))
         folder = os.path.dirname(folder)
     parts = real.split(os.sep)
-    cellar = parts[parts.index("Cellar") + 2 :][:1] if "Cellar" in parts else []
+    if "Cellar" in parts:
+        cellar = parts[parts.index("Cellar") + 2 :][:1]
+    else:
+        cellar = []
     return _check_version(parts[-1]) or _check_version("".join(cellar))
 
 
@@ -115,11 +122,15 @@ def _read_package(path: str) -> dict[str, Any]:
             package = json_text.parse(f.read(_MOST))
     except (OSError, UnicodeDecodeError, InputError):
         return {}
-    return package if isinstance(package.get("bin"), dict) else {}
+    if isinstance(package.get("bin"), dict):
+        return package
+    return {}
 
 
 def _check_version(text: object) -> str:
-    return text if isinstance(text, str) and _VERSION.fullmatch(text) else ""
+    if isinstance(text, str) and _VERSION.fullmatch(text):
+        return text
+    return ""
 
 
 def plan_client(
@@ -182,7 +193,10 @@ def _plan_own_files(
     adapter: Client, target: str, scope: str, surroundings: Surroundings
 ) -> tuple[list[Write], list[str]]:
     """The client's own files of gitcp that are missing or outdated, except the person's."""
-    baked = None if scope == "shared" else surroundings.baked
+    if scope == "shared":
+        baked = None
+    else:
+        baked = surroundings.baked
     writes: list[Write] = []
     notes = []
     for path, data in own_files.build_files(adapter, target, baked).items():
@@ -191,7 +205,9 @@ def _plan_own_files(
             notes.append(_THEIRS.format(path, own_files.spell_remedy(adapter, path)))
         elif old != data or (scope != "shared" and not surroundings.recorded(path)):
             note = f"wrote the hooks of {adapter.AGENT_TYPE} into '{path}'"
-            kind = "script" if adapter.FORM == "scripts" else "plugin"
+            kind = "plugin"
+            if adapter.FORM == "scripts":
+                kind = "script"
             writes.append(
                 {
                     "path": path,
@@ -213,7 +229,8 @@ def _plan_settings(
     """The settings at path with gitcp's hooks and, unless git tracks them, without Entire's; None
     if unchanged.  Raises InputError, naming path, for unreadable settings.
     """
-    name, old = adapter.NAME, surroundings.read(path)
+    name = adapter.NAME
+    old = surroundings.read(path)
     notice = answers.format_message(adapter.ANSWERS, _NOTICE_WITHOUT_GITCP)
     command = settings.make_own_command(*surroundings.baked, name, notice)
     if scope == "shared":
@@ -229,9 +246,11 @@ def _plan_settings(
     except (InputError, ValueError) as e:
         raise InputError(f"'{path}': {e}") from None
     note = f"wrote the hooks of {adapter.AGENT_TYPE} into '{path}'"
-    note += ", in place of Entire's" if cleaned != text else ""
+    if cleaned != text:
+        note += ", in place of Entire's"
     write = _make_write(path, name, new, note)
-    write["alone"], write["user"] = scope == "local", scope == "user"
+    write["alone"] = scope == "local"
+    write["user"] = scope == "user"
     write["adopted"] = new == text
     is_unrecorded = scope != "shared" and not surroundings.recorded(path)
     return write if is_unrecorded or new != text else None
@@ -245,13 +264,16 @@ def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:
     except (InputError, ValueError):
         return None  # a foreign file: nothing is added
     note = f"took Entire's hooks out of '{path}'"
-    return _make_write(path, adapter.NAME, new, note) if new != text else None
+    if new != text:
+        return _make_write(path, adapter.NAME, new, note)
+    return None
 
 
 def remove_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
     """Settings without gitcp's hooks; None if they are empty then and keep is not set."""
     try:
-        text, form = data.decode(), agents.get_client(agent).FORM
+        text = data.decode()
+        form = agents.get_client(agent).FORM
         left = settings.remove(text, settings.make_own_test(agent), form)
         empty = settings.parse(left, form) in ({}, {"version": 1})
         return None if not keep and empty else left.encode()

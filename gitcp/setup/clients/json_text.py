@@ -28,7 +28,10 @@ class _Item:
     """A member or an element.  start: the position of its key; value: that of its value."""
 
     def __init__(self, key: str | int, start: int, value: int, end: int) -> None:
-        self.key, self.start, self.value, self.end = key, start, value, end
+        self.key = key
+        self.start = start
+        self.value = value
+        self.end = end
 
 
 def parse(text: str, comments: bool = False) -> dict[str, Any]:
@@ -49,7 +52,8 @@ def add_value(text: str, path: Path, value: object) -> str:
 
     Missing objects on the path are added.
     """
-    at, keys_left = _find_object(text), list(path)
+    at = _find_object(text)
+    keys_left = list(path)
     while keys_left:
         member = next((item for item in _list_items(text, at) if item.key == keys_left[0]), None)
         if member is None:
@@ -68,36 +72,48 @@ def cut_value(text: str, path: Path) -> str:
         at = next(item.value for item in _list_items(text, at) if item.key == part)
     items = _list_items(text, at)
     number = next(n for n, item in enumerate(items) if item.key == path[-1])
-    start, end = items[number].start, items[number].end
+    start = items[number].start
+    end = items[number].end
     if number + 1 < len(items):
         return text[:start] + text[items[number + 1].start :]
-    begin, comma = len(text[:start].rstrip(_BLANK)), _find_comma(text, end)
+    begin = len(text[:start].rstrip(_BLANK))
+    comma = _find_comma(text, end)
     if comma is not None:
         return text[:begin] + text[comma + 1 :]
     if number:
         before = _find_comma(text, items[number - 1].end) or begin
         return text[:before] + text[before + 1 : begin] + text[end:]
-    after = text[end:].lstrip(_BLANK) if begin == at + 1 else text[end:]
+    if begin == at + 1:
+        after = text[end:].lstrip(_BLANK)
+    else:
+        after = text[end:]
     return text[:begin] + after
 
 
 def _append(text: str, at: int, key: str | int | None, value: object) -> str:
     """The text with an item added at the end of the object or list that begins at `at`."""
-    items, eol = _list_items(text, at), "\r\n" if "\r\n" in text else "\n"
+    items = _list_items(text, at)
+    eol = "\r\n" if "\r\n" in text else "\n"
     if not items:
         return _fill(text, at, key, value, eol)
     lead = text[at + 1 : items[0].start]
     if "\n" not in lead:
-        body, glue = _format_item(key, value, None, ""), " "
+        body = _format_item(key, value, None, "")
+        glue = " "
     else:
         indent = lead.rpartition("\n")[2]
-        body, glue = _format_item(key, value, _find_indent(text), eol + indent), eol + indent
+        body = _format_item(key, value, _find_indent(text), eol + indent)
+        glue = eol + indent
     end = items[-1].end
     comma = _find_comma(text, end)
     last = "" if comma is None else ","
     if comma is None:
-        comma, text = end, f"{text[:end]},{text[end:]}"
-    where = _find_line_end(text, comma + 1) if "\n" in lead else comma + 1
+        comma = end
+        text = f"{text[:end]},{text[end:]}"
+    if "\n" in lead:
+        where = _find_line_end(text, comma + 1)
+    else:
+        where = comma + 1
     return text[:where] + glue + body + last + text[where:]
 
 
@@ -116,7 +132,10 @@ def _fill(text: str, at: int, key: str | int | None, value: object, eol: str) ->
 
 def _format_item(key: str | int | None, value: object, unit: str | None, indent: str) -> str:
     """An item as text, on lines of its own if there is a unit of indentation."""
-    head = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
+    if key is None:
+        head = ""
+    else:
+        head = json.dumps(key, ensure_ascii=False) + ": "
     text = head + json.dumps(value, indent=unit, ensure_ascii=False)
     if any("\ud800" <= c <= "\udfff" for c in text):  # an escaped half of a pair
         text = head + json.dumps(value, indent=unit)
@@ -158,14 +177,16 @@ def _list_items(text: str, at: int) -> list[_Item]:
     items: list[_Item] = []
     start = _skip_blanks(plain, at + 1)
     while plain[start] not in "}]":
-        key, value = len(items), start
+        key = len(items)
+        value = start
         if plain[at] == "{":
             key, colon = _scan(plain, start)
             value = _skip_blanks(plain, _skip_blanks(plain, colon) + 1)
         _, end = _scan(plain, value)
         items.append(_Item(key, start, value, end))
         start = _skip_blanks(plain, end)
-        start = _skip_blanks(plain, start + 1) if plain[start] == "," else start
+        if plain[start] == ",":
+            start = _skip_blanks(plain, start + 1)
     return items
 
 
@@ -180,7 +201,9 @@ def _find_line_end(text: str, at: int) -> int:
     """The end of a comment that ends the line; `at` without one."""
     end = text.find("\n", at)
     comment = text[at:end].rstrip()
-    return at + len(comment) if comment and not _blank_comments(text)[at:end].strip() else at
+    if comment and not _blank_comments(text)[at:end].strip():
+        return at + len(comment)
+    return at
 
 
 def _skip_blanks(text: str, at: int) -> int:

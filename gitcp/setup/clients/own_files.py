@@ -99,7 +99,10 @@ def _build_json_files(
     """The files of Client.build_files() as JSON, each on one line."""
     command = settings.make_shared_command(adapter.NAME)
     if baked:
-        make = settings.make_plain_command if adapter.EXPANDS else settings.make_own_command
+        if adapter.EXPANDS:
+            make = settings.make_plain_command
+        else:
+            make = settings.make_own_command
         command = make(*baked, adapter.NAME)
     texts = adapter.build_files(path, lambda event: f"{command(event)} # {MARKER}")
     return {file: json.dumps(content).encode() + b"\n" for file, content in texts.items()}
@@ -107,7 +110,9 @@ def _build_json_files(
 
 def _build_script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:
     cannot = " | ".join(map(str, CANNOT))
-    own = _OWN % (*map(shlex.quote, baked), adapter.NAME, event, cannot) if baked else ""
+    own = ""
+    if baked:
+        own = _OWN % (*map(shlex.quote, baked), adapter.NAME, event, cannot)
     values = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
     return (_SCRIPT % values).encode("utf-8", "surrogateescape")
 

@@ -67,7 +67,8 @@ def find_removable(
 ) -> tuple[str | int, ...] | None:
     """The path of the next item to remove, None if there is none: a hook, or the largest item all
     hooks of which are to be removed.  is_removable: whether to remove the hook with a command."""
-    root, events = _get_root(form), _get_events(settings, form)
+    root = _get_root(form)
+    events = _get_events(settings, form)
     for event, entries in events.items():
         for number, entry in enumerate(entries):
             removable = [is_removable(get_command(hook)) for hook in get_hooks(entry)]
@@ -97,12 +98,12 @@ class InstalledHook(NamedTuple):
 
 def list_hooks(settings: Settings, form: str = "nested") -> list[InstalledHook]:
     """Each hook, in order."""
-    return [
-        InstalledHook(event, entry, hook)
-        for event, entries in _get_events(settings, form).items()
-        for entry in entries
-        for hook in get_hooks(entry)
-    ]
+    found: list[InstalledHook] = []
+    for event, entries in _get_events(settings, form).items():
+        for entry in entries:
+            for hook in get_hooks(entry):
+                found.append(InstalledHook(event, entry, hook))
+    return found
 
 
 def _get_root(form: str) -> str:
@@ -118,7 +119,9 @@ def _get_events(settings: Settings, form: str) -> dict[str, list[Any]]:
 
 def get_hooks(entry: object) -> list[Any]:
     """The hooks that an entry nests, or the entry itself."""
-    nested = entry.get("hooks") if isinstance(entry, dict) else None
+    nested = None
+    if isinstance(entry, dict):
+        nested = entry.get("hooks")
     if isinstance(nested, list):
         return nested
     return [entry] if get_command(entry) else []
@@ -126,7 +129,9 @@ def get_hooks(entry: object) -> list[Any]:
 
 def get_command(hook: object) -> str:
     """The command line of a hook; "" without one."""
-    command = (hook.get("command") or hook.get("bash")) if isinstance(hook, dict) else None
+    command = None
+    if isinstance(hook, dict):
+        command = hook.get("command") or hook.get("bash")
     return command if isinstance(command, str) else ""
 
 
@@ -164,8 +169,12 @@ def make_own_command(py: str, entry: str, agent: str, notice: str = "") -> Calla
     """
 
     def format_command(event: str) -> str:
-        last = notice.strip() if event.lower() == "sessionstart" else ""
-        absent = f"echo {shlex.quote(last)}" if last else "exit 0"
+        last = ""
+        if event.lower() == "sessionstart":
+            last = notice.strip()
+        absent = "exit 0"
+        if last:
+            absent = f"echo {shlex.quote(last)}"
         words = ("sh", "-c", _RUN_OWN_OR_PATH % absent, py, entry, agent, event)
         return f"exec {' '.join(map(shlex.quote, words))}"
 
@@ -180,7 +189,8 @@ def make_shared_command(agent: str) -> Callable[[str], str]:
 
 def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
     """client's event -> the command without variables, for a client that expands them itself."""
-    py, entry = shlex.quote(py), shlex.quote(entry)
+    py = shlex.quote(py)
+    entry = shlex.quote(entry)
     exists = f"[ -x {py} ] && [ -f {entry} ]"
     return lambda event: (
         f"{exists} && exec {py} -I -S {entry} {agent} {event}; {make_shared_command(agent)(event)}"
@@ -193,7 +203,9 @@ def parse_programs(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError:
         return []
-    return words[-4:-2] if words[:3] == ["exec", "sh", "-c"] else []
+    if words[:3] == ["exec", "sh", "-c"]:
+        return words[-4:-2]
+    return []
 
 
 def install(
@@ -207,8 +219,10 @@ def install(
 
     Raises InputError if the text is not a JSON object, or its hooks have another shape.
     """
-    new, is_own = "{}\n" if text is None else text, make_own_test(agent)
-    entries, root = build_entries(hooks, command, form), _get_root(form)
+    new = "{}\n" if text is None else text
+    is_own = make_own_test(agent)
+    entries = build_entries(hooks, command, form)
+    root = _get_root(form)
     complete = {root: {event: [entry] for event, entry in entries}}
     if _list_own(parse(new, form), is_own, form) == _list_own(complete, is_own, form):
         return new
@@ -223,7 +237,10 @@ def install(
 
 def remove(text: str, is_removable: Callable[[str], bool], form: str = "nested") -> str:
     """The settings without the removable hooks; raises InputError as install() does."""
-    while path := find_removable(parse(text, form), is_removable, form):
+    while True:
+        path = find_removable(parse(text, form), is_removable, form)
+        if not path:
+            break
         text = json_text.cut_value(text, path)
     return text
 
