@@ -39,7 +39,8 @@ def quote_lines(lines: Iterable[str], mark: str) -> str:
     """The lines between two marks that their authors cannot guess.  Lines beyond the limit are left
     out; a last line counts them."""
     quoted: list[str] = []
-    room, left_out = MOST, 0
+    room = MOST
+    left_out = 0
     for line in lines:
         room -= len(line) + 1
         if room < 0:
@@ -63,30 +64,38 @@ def _get_author_fields(record: AnswerLine) -> tuple[object, ...]:
 
 
 def _format_run(run: list[AnswerLine]) -> str:
-    first, last = run[0], run[-1]
-    where = f"{first['line']}-{last['line']}" if len(run) > 1 else f"{first['line']}"
-    commit = abbreviate(first["commit"]) if first["commit"].strip("0") else "not committed"
+    first = run[0]
+    last = run[-1]
+    if len(run) > 1:
+        where = f"{first['line']}-{last['line']}"
+    else:
+        where = f"{first['line']}"
+    commit = "not committed"
+    if first["commit"].strip("0"):
+        commit = abbreviate(first["commit"])
     return f"{where}  {commit}  {name_author(first)}"
 
 
 def name_author(record: AnswerLine) -> str:
     """Who wrote a line: agent, session, number and prompt, or what is known instead."""
     if record["who"] == "session":
-        number = f" #{record['number']}" if record["number"] is not None else ""
+        number = ""
+        if record["number"] is not None:
+            number = f" #{record['number']}"
         agent = record["agent"] or "Agent"
         prompt = shorten(prompt_text.name_prompt(record["prompt"]), _PROMPT)
         return f"{agent}, session {shorten_id(record['session_id'])}{number}: {prompt}"
     if record["who"] == "person":
         return str(record["author"])
-    return (
-        "not recorded"
-        if record["who"] == "unknown"
-        else f"{record['author']} (nothing was recorded)"
-    )
+    if record["who"] == "unknown":
+        return "not recorded"
+    return f"{record['author']} (nothing was recorded)"
 
 
 # Format the texts that an editor shows of a line: hover, lens, and the turn that wrote it.
-_LINE, _ANSWER = 100, 600  # characters
+# characters
+_LINE = 100
+_ANSWER = 600
 UNSAVED = "changed in the editor: not saved yet"
 
 
@@ -95,15 +104,20 @@ def format_hover(record: LineRecord, conversation: Conversation, subject: str) -
     lines = [_format_author(record)]
     if record["who"] == "session":
         name = prompt_text.name_prompt(record["prompt"])
-        lines += [f"> {shorten(name, _LINE)}"] if name else []
-        lines += [answer] if (answer := _choose_answer(conversation)) else []
+        if name:
+            lines += [f"> {shorten(name, _LINE)}"]
+        answer = _choose_answer(conversation)
+        if answer:
+            lines += [answer]
     name = f"commit {abbreviate(record['commit'])}  {subject}"
     return "\n\n".join([*lines, name if record["commit"].strip("0") else "not committed yet"])
 
 
 def _format_author(record: LineRecord) -> str:
     if record["who"] == "session":
-        model = f" ({record['model']})" if record["model"] else ""
+        model = ""
+        if record["model"]:
+            model = f" ({record['model']})"
         return f"{name_turn(record)}{model}, session {shorten_id(record['session_id'])}"
     return origins.describe_other_author(record, record["commit"].strip("0"))
 
@@ -114,12 +128,16 @@ def _choose_answer(conversation: Conversation) -> str:
     texts = [call["before"], call["after"]] if call else []
     texts += [text for role, text in reversed(entries) if role == "Assistant"]
     text = next(filter(str.strip, texts), "").strip()
-    return text if len(text) <= _ANSWER else text[:_ANSWER].rstrip() + "…"
+    if len(text) <= _ANSWER:
+        return text
+    return text[:_ANSWER].rstrip() + "…"
 
 
 def name_turn(record: LineRecord) -> str:
     """The name of a turn: its agent, and the number of its prompt."""
-    number = f" #{record['number']}" if record["number"] is not None else ""
+    number = ""
+    if record["number"] is not None:
+        number = f" #{record['number']}"
     return f"{record['agent'] or 'Agent'}{number}"
 
 
@@ -147,15 +165,21 @@ def format_turn(record: LineRecord, conversation: Conversation, subject: str) ->
     entries = [f"[{role}] {text}" for role, text in conversation[1]] or [
         f"[User] {record['prompt']}"
     ]
-    commit = f"commit {record['commit']}  {subject}\n" if record["commit"].strip("0") else ""
-    checkpoint = f"checkpoint {record['checkpoint_id']}\n" if record["checkpoint_id"] else ""
+    commit = ""
+    if record["commit"].strip("0"):
+        commit = f"commit {record['commit']}  {subject}\n"
+    checkpoint = ""
+    if record["checkpoint_id"]:
+        checkpoint = f"checkpoint {record['checkpoint_id']}\n"
     head = f"{name_turn(record)}, session {record['session_id']}\n{commit}{checkpoint}"
     return head + "".join(f"\n{entry}\n" for entry in entries)
 
 
 # Draw the lines of `gitcp explain`, in the original program's form.
 _TURN_PROMPT = 60
-SHORT, SCOPE, FULL = "short", "scope", "full"
+SHORT = "short"
+SCOPE = "scope"
+FULL = "full"
 
 
 def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
@@ -167,7 +191,9 @@ def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Lin
         yield []
         kinds = "".join(f" [{kind}]" for kind in row["kinds"])
         name = prompt_text.name_prompt(row["prompt"])
-        prompt = f' "{shorten(name, _TURN_PROMPT)}"' if name else ""
+        prompt = ""
+        if name:
+            prompt = f' "{shorten(name, _TURN_PROMPT)}"'
         yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
         for commit in row["rows"]:
             at = f"  {when(commit['time'])[5:]} ({abbreviate(commit['oid'])}) "
@@ -229,7 +255,10 @@ def _draw_summary(summary: Record, asked: list[str]) -> Iterator[Line]:
     yield from _draw_fact("Intent", str(intent))
     yield from _draw_fact("Outcome", str(summary.get("outcome") or ""))
     learned = ensure_object(summary.get("learnings"))
-    items = [x for part in learned.values() if isinstance(part, list) for x in part]
+    items = []
+    for part in learned.values():
+        if isinstance(part, list):
+            items += part
     yield from _draw_items("Learnings", items)
     yield from _draw_items("Friction", summary.get("friction"))
     yield from _draw_items("Open Items", summary.get("open_items"))
@@ -239,7 +268,10 @@ def _draw_items(name: str, items: Any) -> Iterator[Line]:
     if isinstance(items, list) and items:
         yield [(f"{name}:", "bold")]
         for item in items:
-            words = " ".join(map(str, item.values())) if isinstance(item, dict) else str(item)
+            if isinstance(item, dict):
+                words = " ".join(map(str, item.values()))
+            else:
+                words = str(item)
             yield [(f"  - {words}", "")]
 
 
@@ -251,7 +283,9 @@ def _draw_files(files: Record) -> Iterator[Line]:
 def _draw_transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
     if how == SHORT:
         return
-    scope = "full session" if how == FULL else "checkpoint scope"
+    scope = "checkpoint scope"
+    if how == FULL:
+        scope = "full session"
     lines = draw_excerpt(session["transcript"], start, how == FULL)
     for number, line in enumerate(lines):
         yield [(f"Transcript ({scope}):", "bold")] if not number else line

@@ -70,7 +70,9 @@ def draw_blame(records: Sequence[Any], ago: Ago, width: int) -> Iterator[Line]:
 def _name_writer(record: Any, ago: Ago, colours: dict[str, str]) -> _Writer:
     """Who wrote the line of a record; each session that was not seen before gets a colour."""
     when = ago(record["time"]) if record["time"] else ""
-    commit = abbreviate(record["commit"])[:ID] if record["commit"].strip("0") else ""
+    commit = ""
+    if record["commit"].strip("0"):
+        commit = abbreviate(record["commit"])[:ID]
     author = record.get("guess") or record
     mark = "?" if author is not record else ""
     if author["who"] == "session":

@@ -21,7 +21,9 @@ _STYLES = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack
 # The keys with names, for some of which prompt_toolkit has bindings of its own.
 _NAMED = """up down left right home end pageup pagedown tab s-tab enter escape backspace
 c-b c-c c-d c-f c-n c-p c-u""".split()
-_LOOK, _REST = 0.5, 0.01  # seconds: between two looks for changes; for what was drawn to appear
+# seconds: between two looks for changes; for what was drawn to appear
+_LOOK = 0.5
+_REST = 0.01
 
 
 class Screen(Protocol):
@@ -118,7 +120,8 @@ def _bind_keys(screen: Screen, pressed: asyncio.Event) -> KeyBindings:
     keys = KeyBindings()
 
     def take(event: Any, name: str, text: str = "") -> None:
-        if result := screen.press(name, text):
+        result = screen.press(name, text)
+        if result:
             event.app.exit(result=result)
         pressed.set()
 

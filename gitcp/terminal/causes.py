@@ -41,7 +41,8 @@ def _list_lines(
 def _draw_cause(cause: Cause, width: int, *, with_remedies: bool) -> Iterator[Line]:
     sign, colour = ("✗ ", "red") if cause.is_error else ("! ", "yellow")
     if cause.is_mended:
-        sign, colour = "✓ ", "green"
+        sign = "✓ "
+        colour = "green"
     if not with_remedies or not cause.remedy:
         yield [(sign, colour), (cause.sentence, "")]
         return

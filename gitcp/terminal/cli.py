@@ -137,11 +137,16 @@ def _run_body(body: Callable[[], int]) -> int:
         status = body()
         if not sys.stdout.closed:  # the library of gitcp-lsp closes it
             sys.stdout.flush()  # a failure at exit could not be reported
-        return NO if status == OK and console.is_incomplete() else status
+        if status == OK and console.is_incomplete():
+            return NO
+        return status
     except Error as e:
         term.hide_progress()
         kind = "error:" if e.status == USAGE else "fatal:"
-        message = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
+        if isinstance(e, NoRepository):
+            message = _explain_refusal(e)
+        else:
+            message = str(e)
         print(kind, _join_lines(escape_unprintable(message)), file=sys.stderr)
         return e.status
     except OSError as e:
@@ -207,7 +212,8 @@ def _explain_refusal(e: NoRepository) -> str:
         Git(e.at).run("rev-parse", "--git-dir")
     except GitError as error:
         lines = error.complaint.removeprefix("fatal: ").splitlines()
-        reason, remedy = lines[0], lines[-1].strip()
+        reason = lines[0]
+        remedy = lines[-1].strip()
         if not reason.startswith("not a git repository"):
             if "safe.directory" in remedy:
                 refused = f"'{remedy.rpartition(' ')[2]}' belongs to another user"
@@ -255,7 +261,8 @@ class _Formatter(argparse.HelpFormatter):
 
 def _list_usage_parts(words: Iterable[str]) -> Iterator[str]:
     """The parts of a usage between which it may be folded, as an option with its value."""
-    part, depth = list[str](), 0
+    part = list[str]()
+    depth = 0
     for word in words:
         is_value = word == "..." or (len(part) == 1 and part[0].startswith("-"))
         if part and depth == 0 and not is_value:
@@ -276,7 +283,10 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, name: str, rows: Rows = (), add_help: bool = True) -> None:
         # A stage that has another name for people is called by the one that they typed.
         typed = os.path.basename(sys.argv[0]).partition("-")[2]
-        called = typed if commands.ALIASES.get(name) == typed else name
+        if commands.ALIASES.get(name) == typed:
+            called = typed
+        else:
+            called = name
         summary = commands.get_summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
         page = f"Plumbing: 'gitcp help {called}' has its records, in and out."
@@ -311,7 +321,8 @@ class Parser(argparse.ArgumentParser):
         whole._width = 1 << 20
         whole.add_usage(None, self._actions, self._mutually_exclusive_groups)
         _, prog, *words = whole.format_help().split()
-        start, size = f"usage: {prog}", shutil.get_terminal_size().columns - 2
+        start = f"usage: {prog}"
+        size = shutil.get_terminal_size().columns - 2
         indent = " " * (min(len(start), 7) if size < 60 else len(start))
         lines = [start]
         for part in _list_usage_parts(words):
@@ -338,7 +349,9 @@ class Parser(argparse.ArgumentParser):
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
         values = super()._get_values(action, arg_strings)
         # Python 3.11 takes an argument '--' for the end of options, each time.
-        return "--" if values == [] and action.nargs is None else values
+        if values == [] and action.nargs is None:
+            return "--"
+        return values
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
@@ -427,7 +440,10 @@ def _count_digits() -> int:
     """The digits of a commit that git shows here (core.abbrev)."""
     try:
         repo = Repo.find_here()
-        count = None if repo.config.get_all("core.abbrev") else packs.count_objects(repo)
+        if repo.config.get_all("core.abbrev"):
+            count = None
+        else:
+            count = packs.count_objects(repo)
         if count is None:
             return len(repo.git.read_line("rev-parse", "--short", "HEAD"))
         # As git does: so many that few of the objects share them.
@@ -438,7 +454,9 @@ def _count_digits() -> int:
 
 def read_width() -> int:
     """The width of the terminal; 0 if standard output is not a terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    return 0
 
 
 def show(*lines: str) -> None:
@@ -456,7 +474,8 @@ def show_whole(*lines: str) -> None:
 
 def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
-    if width := read_width():
+    width = read_width()
+    if width:
         wrap = spans.wrap_line
         rows = (row for line in text.split("\n") for row in wrap([(line, "")], width))
         text = "\n".join(spans.list_texts(rows))
@@ -545,7 +564,8 @@ def page_texts(texts: Iterable[str], paged: bool = True, *, has_patch: bool = Fa
     pager.<command>).  has_patch: whether authors are put before the lines of its patches there."""
     texts = _show_alone(texts, term.stop_progress)
     if paged and sys.stdout.isatty():
-        command, settings = os.path.basename(sys.argv[0]).partition("-")[2], _read_settings()
+        command = os.path.basename(sys.argv[0]).partition("-")[2]
+        settings = _read_settings()
         own = settings(f"pager.{command}")
         shell.page_text(texts, settings("core.pager"), own, has_patch=has_patch)
     else:

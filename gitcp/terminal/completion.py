@@ -98,7 +98,8 @@ def split_words(words: Sequence[str]) -> list[str]:
     for number, word in enumerate(typed):
         option, equals, value = word.partition("=")
         if word == "=" and number:
-            joined += [""] if number == len(typed) - 1 else []
+            if number == len(typed) - 1:
+                joined += [""]
         elif option.startswith("--") and equals:
             joined += [option, value]
         else:
@@ -117,7 +118,10 @@ def list_candidates(rows: Sequence[Row], words: Sequence[str]) -> tuple[Candidat
             return _list_values(options[before[-1]])
         if last.startswith("-"):
             return {name: str(settings["help"]) for name, (_, settings) in options.items()}, ""
-    end = before.index("--") if "--" in before else len(before)
+    if "--" in before:
+        end = before.index("--")
+    else:
+        end = len(before)
     count = len(before[end + 1 :])  # of the arguments before the last word
     for previous, word in zip(["", *before], before[:end], strict=False):
         count += not word.startswith("-") and previous not in valued

@@ -34,14 +34,18 @@ def describe_install(extra: str = "") -> str:
     It names a checkout, else the packages themselves: no index has to know gitcp.
     """
     top = os.path.dirname(os.path.dirname(os.path.abspath(gitcp.__file__)))
-    python, prefix = sys.executable, sys.prefix
+    python = sys.executable
+    prefix = sys.prefix
     if os.path.exists(os.path.join(prefix, "pipx_metadata.json")):
         words = ["pipx", "inject", os.path.basename(prefix), *_list_packages(extra)]
     elif os.path.exists(receipt := os.path.join(prefix, "uv-receipt.toml")):
         words = ["uv", "tool", "install", *_read_receipt(receipt, _list_packages(extra))]
     elif os.path.exists(os.path.join(top, "pyproject.toml")):
         editable = ["-m", "pip", "install", "-e", f"{top}[{extra}]"]
-        words = [python, *editable] if extra else ["make", "-C", top, "setup"]
+        if extra:
+            words = [python, *editable]
+        else:
+            words = ["make", "-C", top, "setup"]
     elif os.path.isdir(apart := os.path.join(top, "instead")):  # the modules of a zipapp
         words = [python, "-m", "pip", "install", "--target", apart, *_list_packages(extra)]
     elif find_spec("pip") or prefix == sys.base_prefix:
@@ -92,10 +96,14 @@ def _read_receipt(path: str, packages: list[str]) -> list[str]:
 def _write_requirement(entry: dict[str, Any]) -> str:
     """A requirement of a receipt as a command line has it."""
     name = entry.get("name", DISTRIBUTION)
-    if extras := ",".join(entry.get("extras", ())):
+    extras = ",".join(entry.get("extras", ()))
+    if extras:
         name += f"[{extras}]"
     place = entry.get("directory") or entry.get("path") or entry.get("editable")
-    url = f"file://{place}" if place else entry.get("url", "")
+    if place:
+        url = f"file://{place}"
+    else:
+        url = entry.get("url", "")
     if "git" in entry:
         address, _, query = entry["git"].partition("?")
         url = f"git+{address}" + (f"@{query.partition('=')[2]}" if query else "")

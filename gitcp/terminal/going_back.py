@@ -31,7 +31,10 @@ def build_point_row(point: Point, name: str, agents: Mapping[str, str], ago: Ago
     if point["kind"] == "archived":
         facts.append("archived")
     is_call = point["kind"] == "tool"
-    who = "" if is_call else agents.get(point["session_id"], "")
+    if is_call:
+        who = ""
+    else:
+        who = agents.get(point["session_id"], "")
     text = describe_point(point)
     return Row(
         name,
@@ -56,7 +59,9 @@ def describe_point(point: Point) -> str:
 def name_moment(point: Point) -> str:
     """The moment of a point, on one line: `before > Add a test`."""
     text = describe_point(point)
-    return text if text.startswith("after ") else f"before {text}"
+    if text.startswith("after "):
+        return text
+    return f"before {text}"
 
 
 def draw_points(
@@ -124,7 +129,9 @@ def draw_undo_log(
     start = ID + 2 + WHEN + 2
     for step in reversed(list(plan.map_steps(steps).values())):
         is_undone = step["id"] not in in_force
-        note = "  undone: 'gitcp redo' repeats it" if is_undone else ""
+        note = ""
+        if is_undone:
+            note = "  undone: 'gitcp redo' repeats it"
         text = describe_step(step)
         if step.get("point") in points:
             text = f"went back to {points[step['point']]}"

@@ -60,7 +60,10 @@ def draw_log(commit: Record, ago: Ago, width: int, counted: Changed | None) -> I
     for part in parts[:_ROWS]:
         yield draw_row(_build_session_row(part), width)
     left = len(parts) - _ROWS
-    words = [f"and {count_noun(left, 'more session')}"] if left > 0 else []
+    if left > 0:
+        words = [f"and {count_noun(left, 'more session')}"]
+    else:
+        words = []
     if _lacks_checkpoint(commit):
         words.append("a session is not here: 'gitcp fetch' may bring it")
     if words:
@@ -132,7 +135,9 @@ def _lacks_checkpoint(commit: Record) -> bool:
 # In a column `+` is a commit with work of the session, `o` a prompt, and `|` the time between.  In
 # a row `=` is a turn and `#` a tool call.
 _COLOURS = ("green", "magenta", "cyan", "blue", "yellow", "red")
-_BAR, _TIME = 20, 40  # cells of a bar, and of a line of time
+# cells of a bar, and of a line of time
+_BAR = 20
+_TIME = 40
 _LANE_PROMPT = 60
 _TURN_DIGITS = 8
 _LEGEND = ("lanes: + commit of a session, o prompt", "lines: # agent, = person, - unknown")
@@ -174,7 +179,9 @@ def draw_abandoned(record: Record, ago: Ago, width: int = NO_LIMIT) -> Iterator[
     if record["restore"]:
         yield [(INDENT, ""), (record["restore"], COMMAND)]
     else:
-        why = "are not kept any more" if record["worktree"] else "are in the clone that recorded it"
+        why = "are in the clone that recorded it"
+        if record["worktree"]:
+            why = "are not kept any more"
         yield [(f"{INDENT}its contents {why}", "dim")]
 
 
@@ -205,12 +212,16 @@ def draw_graph(
         for row in below:
             yield [*lanes.draw_row(n, {}), (row, "")]
         # The rows of prompts repeat git's last row; a commit without parents has no line below it.
-        row = below[-1] if below else before.replace("*", "|" if commit["parents"] else " ")
-        for session_id, part in sessions.items() if with_prompts else ():
-            name = lanes.names[session_id], lanes.choose_colour(session_id)
-            for prompt in reversed(prompt_text.list_names(part["asked"])):
-                cells = lanes.draw_row(n, {session_id: "o"})
-                yield [*cells, (row, ""), name, (f"  {shorten(prompt, _LANE_PROMPT)}", "")]
+        if below:
+            row = below[-1]
+        else:
+            row = before.replace("*", "|" if commit["parents"] else " ")
+        if with_prompts:
+            for session_id, part in sessions.items():
+                name = lanes.names[session_id], lanes.choose_colour(session_id)
+                for prompt in reversed(prompt_text.list_names(part["asked"])):
+                    cells = lanes.draw_row(n, {session_id: "o"})
+                    yield [*cells, (row, ""), name, (f"  {shorten(prompt, _LANE_PROMPT)}", "")]
     if lanes.names:
         yield []
         yield from ([(row, "dim")] for row in _LEGEND)
@@ -241,7 +252,10 @@ class Lanes:
         first: Mapping[str, int],
         last: Mapping[str, int],
     ) -> None:
-        self.names, self._lane, self._first, self._last = names, columns, first, last
+        self.names = names
+        self._lane = columns
+        self._first = first
+        self._last = last
 
     def choose_colour(self, session_id: str) -> str:
         """The colour of a session's lane."""
@@ -273,9 +287,11 @@ def draw_open_sessions(sessions: Sequence[Record], end: float, ago: Ago) -> Iter
     yield []
     yield [("Lanes:", "bold"), (f"  from {ago(min(times))} to now, lines no commit has yet", "dim")]
     for session in sessions:
-        name, row = session["session_id"], ["."] * _TIME
+        name = session["session_id"]
+        row = ["."] * _TIME
         for start, end_of_turn in session["turns"]:
-            first, last = compute_cell(start), compute_cell(end_of_turn)
+            first = compute_cell(start)
+            last = compute_cell(end_of_turn)
             row[first : last + 1] = "=" * (last + 1 - first)
         for time in session["calls"]:
             row[compute_cell(time)] = "#"
@@ -286,7 +302,8 @@ def draw_open_sessions(sessions: Sequence[Record], end: float, ago: Ago) -> Iter
 
 def fit_line(line: Line, width: int) -> Line:
     """A line in at most so many cells of a terminal."""
-    fitted, room = [], width
+    fitted = []
+    room = width
     for text, colour in line:
         escaped = escape_part(text)
         part, cells = clip(escaped, room)
@@ -342,7 +359,9 @@ _LINES = 12  # of an entry that is not shown in full
 
 def draw_excerpt(transcript: bytes, start: object, full: bool) -> Iterator[Line]:
     """The conversation in a transcript: shortened from item start on, or in full."""
-    first = start if isinstance(start, int) and not full else 0
+    first = 0
+    if isinstance(start, int) and not full:
+        first = start
     yield from _draw_entries(conversation.list_entries(transcript, first), full)
 
 
@@ -387,7 +406,9 @@ def _build_activity_row(record: Shown, ago: Ago) -> Row:
     if record.get("title") and not record["files_touched"]:
         text = str(record["title"])
     tasks = record.get("tasks")
-    numbers = f"and {count_noun(tasks, 'task')}" if tasks else ""
+    numbers = ""
+    if tasks:
+        numbers = f"and {count_noun(tasks, 'task')}"
     who = record["agent"] or "Agent"
     name = shorten_id(record["session_id"])
     return Row(name, ago(record["last"]), who, text, numbers, indent=INDENT)

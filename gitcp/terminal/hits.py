@@ -71,7 +71,9 @@ def draw_hits(found: Iterable[Found], ago: Ago, width: int = NO_LIMIT) -> Iterat
     counts = [count_noun(len(sessions), "session"), count_noun(len(commits), "commit")]
     if left:
         counts.append(f"{count_noun(left, 'more prompt')} (-n)")
-    best = shorten_id(sessions[0].session_id) if sessions else ""
+    best = ""
+    if sessions:
+        best = shorten_id(sessions[0].session_id)
     which = "it" if len(sessions) == 1 else "the first"
     yield [(f"{', '.join(counts)}. 'gitcp show {best}' opens {which}", "dim")]
 
@@ -81,7 +83,10 @@ def _group_hits(found: Found) -> list[_Session]:
     by_session: dict[str, _Session] = {}
     for hit in found.hits:
         parent = found.parents.get(hit["session_id"])
-        session_id = parent.session_id if parent else hit["session_id"]
+        if parent:
+            session_id = parent.session_id
+        else:
+            session_id = hit["session_id"]
         if session_id not in by_session:
             name = parent.name if parent else ""
             by_session[session_id] = _Session(session_id, hit["agent"], name)
@@ -125,7 +130,9 @@ def _name_prompt(hit: Hit) -> str:
 
 
 def _name_commit(hit: Hit) -> str:
-    return str(hit["commits"][0]["oid"]) if hit["commits"] else "not committed"
+    if hit["commits"]:
+        return str(hit["commits"][0]["oid"])
+    return "not committed"
 
 
 def _draw_commit(hit: Hit, width: int) -> Line:
@@ -149,13 +156,19 @@ def _draw_words(hit: Hit, seen: set[str], place: str, width: int) -> Iterator[Li
     words = set(_MARKED.findall(hit["snippet"]))
     if prompt and prompt not in seen and not place:
         seen.add(prompt)
-        text = shorten(prompt, width - len(INDENT)) if width != NO_LIMIT else prompt
+        if width != NO_LIMIT:
+            text = shorten(prompt, width - len(INDENT))
+        else:
+            text = prompt
         yield _mark_words([(INDENT, ""), (text, "")], words)
     is_named = not place and all(word in prompt for word in words)
     if is_named:
         return
     start = f"{INDENT}{place}{_LABELS.get(hit.get('found_in', ''), '')}"
-    room = width - count_cells(start) if width != NO_LIMIT else NO_LIMIT
+    if width != NO_LIMIT:
+        room = width - count_cells(start)
+    else:
+        room = NO_LIMIT
     yield [(start, "dim"), *_fit_snippet(hit["snippet"], room)]
 
 

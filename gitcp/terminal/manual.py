@@ -9,14 +9,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.text.spans import Line
 
-_MARGIN, _HALF, _STEP = 5, 3, 6  # cells before text, before a subheading, and of an inner indent
+# cells before text, before a subheading, and of an inner indent
+_MARGIN = 5
+_HALF = 3
+_STEP = 6
 _WIDEST = 78
 _MOST_GAP = 4  # cells between the columns of a table of four, and of more one to three less
 _STYLES = set("Ar Cm Dv Em Ev Fl Ic Nm No Pa Sy Va".split())  # they only look different
 _ENCLOSURES = {"Dq": '""', "Op": "[]", "Pq": "()", "Ql": "''", "Sq": "''"}
-_OPENERS, _CLOSERS = {"Do": '"', "Po": "("}, {"Dc": '"', "Pc": ")"}
+_OPENERS = {"Do": '"', "Po": "("}
+_CLOSERS = {"Dc": '"', "Pc": ")"}
 _INLINE = {*_STYLES, *_ENCLOSURES, *_OPENERS, *_CLOSERS, "Ns", "Pf", "Xr"}
-_CLOSING, _OPENING = set(".,:;)]?!"), set("([")
+_CLOSING = set(".,:;)]?!")
+_OPENING = set("([")
 _WORD = re.compile(r'"([^"]*)"|((?:\\ |\S)+)')
 _ESCAPE = re.compile(r"\\(?:\((..)|(.))")
 _ESCAPES = {"dq": '"', "e": "\\", "&": "", "-": "-", "~": "\u00a0", " ": "\u00a0"}
@@ -97,7 +102,8 @@ class _Text:
         end = len(words)
         while end and words[end - 1] in _CLOSING:
             end -= 1
-        inner, after = words[:end], words[end:]
+        inner = words[:end]
+        after = words[end:]
         words.clear()
         while inner and inner[0] in _OPENING:
             self.add(inner.pop(0), joins=True)
@@ -112,7 +118,10 @@ class _List:
     """A list that is open: where its items begin, and how much more their text is indented."""
 
     def __init__(self, kind: str, left: int, width: int, *, is_compact: bool) -> None:
-        self.kind, self.left, self.width, self.is_compact = kind, left, width, is_compact
+        self.kind = kind
+        self.left = left
+        self.width = width
+        self.is_compact = is_compact
         self.count = 0
 
     def make_head(self, text: str) -> str:
@@ -126,8 +135,12 @@ class _Page:
 
     def __init__(self, width: int) -> None:
         self.lines: list[Line] = []
-        self._width, self._left, self._hang = width, _MARGIN, 0
-        self._name, self._section, self._head = "", "", ""
+        self._width = width
+        self._left = _MARGIN
+        self._hang = 0
+        self._name = ""
+        self._section = ""
+        self._head = ""
         self._lists: list[_List] = []
         self._columns: list[str] = []  # the widest cells of the table that is open
         self._literal = -1  # the indent of lines that are shown as they are
@@ -155,8 +168,12 @@ class _Page:
 
     def end_paragraph(self) -> None:
         """Draw the paragraph that is open."""
-        left = self._literal if self._literal >= 0 else self._left
-        head, text = self._head, self._text.text
+        if self._literal >= 0:
+            left = self._literal
+        else:
+            left = self._left
+        head = self._head
+        text = self._text.text
         self._head, self._text = "", _Text(self._name)
         if head and (left - self._lists[-1].left <= len(head) or not text):
             self._put(" " * self._lists[-1].left + head)
@@ -224,7 +241,9 @@ class _Page:
         self.end_paragraph()
         if words[0] == "-column":
             self._columns = words[1:]
-        named = words[words.index("-width") + 1] if "-width" in words else ""
+        named = ""
+        if "-width" in words:
+            named = words[words.index("-width") + 1]
         width = {"Ds": 8, "": 4}.get(named, len(_unescape(named)) + 2)
         is_compact = "-compact" in words
         self._lists.append(_List(words[0], self._left, width, is_compact=is_compact))
@@ -234,8 +253,12 @@ class _Page:
         if inner.kind == "-column":
             self._draw_row(words)
             return
-        self.end_paragraph() if inner.is_compact else self._skip()
-        self._head, self._left = inner.make_head(self._join(words)), inner.left + inner.width
+        if inner.is_compact:
+            self.end_paragraph()
+        else:
+            self._skip()
+        self._head = inner.make_head(self._join(words))
+        self._left = inner.left + inner.width
 
     def _draw_row(self, words: list[str]) -> None:
         """Draw a row of a table, whose cells are parted by Ta."""

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from gitcp.text.spans import Ago, Line
 
 UNSEEN = "written before gitcp was here, or by a program it did not see"
-_PROMPT_ROWS, _SAID_ROWS, _CONTENT_ROWS, _COMMAND_ROWS = 5, 2, 3, 6
+_PROMPT_ROWS = 5
+_SAID_ROWS = 2
+_CONTENT_ROWS = 3
+_COMMAND_ROWS = 6
 _AROUND = 3  # rows of an edit before and after the line that is asked for
 _TAB = 4  # cells
 _COMMANDS = ("command", "cmd", "commands")
@@ -81,7 +84,9 @@ class _Drawing:
 
     def _draw_commit(self, origin: Record) -> Iterator[Line]:
         commit = origin["commit"]
-        when = self._ago(origin["time"]) if origin["time"] else ""
+        when = ""
+        if origin["time"]:
+            when = self._ago(origin["time"])
         if not commit:
             yield [("not committed", "yellow"), (f", written {when}" if when else "", "")]
             return
@@ -113,7 +118,8 @@ class _Drawing:
     def _draw_edit(self, rows: Sequence[tuple[str, str]], origin: Record) -> Iterator[Line]:
         """The rows of an edit around the lines that are asked for, which have their numbers."""
         at = _find_rows(rows, origin["content"])
-        first, last = 0, len(rows)
+        first = 0
+        last = len(rows)
         if not self._full:
             first = max(0, at - _AROUND)
             last = at + min(len(origin["content"]), _AROUND) + _AROUND
@@ -185,13 +191,19 @@ def draw_origins(
         yield [("go on: ", "dim"), (last["resume"], COMMAND)]
         return
     name = shorten_id(last["session_id"])
-    whole = "" if full else ", 'gitcp why --full' the whole edit"
+    whole = ", 'gitcp why --full' the whole edit"
+    if full:
+        whole = ""
     yield [(f"'gitcp show {name}' shows the session{whole}", "dim")]
 
 
 def _name_session(origin: Record) -> str:
-    model = f" ({origin['model']})" if origin["model"] else ""
-    number = f", prompt {origin['number']}" if origin["number"] is not None else ""
+    model = ""
+    if origin["model"]:
+        model = f" ({origin['model']})"
+    number = ""
+    if origin["number"] is not None:
+        number = f", prompt {origin['number']}"
     agent = origin["agent"] or "an agent"
     return f"{agent}{model}, session {shorten_id(origin['session_id'])}{number}"
 
@@ -253,7 +265,9 @@ def _format_given(given: object) -> str:
     for key in _COMMANDS:
         value = arguments.get(key)
         if value:
-            return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            if isinstance(value, list):
+                return " ".join(map(str, value))
+            return str(value)
     return ", ".join(f"{key}: {join_words(str(value))}" for key, value in arguments.items())
 
 
@@ -298,7 +312,9 @@ def _format_sums(causes: FileCauses) -> str:
     others = sum(names[name] for name in shown[4:])
     if others:
         words.append(f"{others} by others")
-    uncommitted = f"; {causes.uncommitted} not committed" if causes.uncommitted else ""
+    uncommitted = ""
+    if causes.uncommitted:
+        uncommitted = f"; {causes.uncommitted} not committed"
     return f"{count_noun(causes.line_count, 'line')}: {', '.join(words)}{uncommitted}"
 
 
@@ -306,7 +322,10 @@ def _build_row(cause: Cause, ago: Ago) -> Row:
     when = ago(cause.time) if cause.time else ""
     row = Row("", when, cause.author, cause.name, indent=INDENT, has_id=False)
     if cause.who == "session":
-        row.text = f"> {cause.name}" if cause.name else "no prompt is recorded"
+        if cause.name:
+            row.text = f"> {cause.name}"
+        else:
+            row.text = "no prompt is recorded"
     elif cause.who == "person":
         row.colour = "blue"
         row.text = cause.name or "not committed"

@@ -30,6 +30,9 @@ def find_page(name: str) -> str | None:
     top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     own = [(os.path.join(top, "man"), section) for section in _SECTIONS]
     prefixes = (sys.prefix, os.path.expanduser("~/.local"), "/usr/local")
-    shared = [(os.path.join(p, "share", "man", f"man{n}"), n) for p in prefixes for n in _SECTIONS]
+    shared = []
+    for p in prefixes:
+        for n in _SECTIONS:
+            shared.append((os.path.join(p, "share", "man", f"man{n}"), n))
     paths = (os.path.join(folder, f"{name}.{section}") for folder, section in own + shared)
     return next((path for path in paths if os.path.exists(path)), None)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     Found = dict[int, AddedLine] | None  # the added lines of a part by number
 
 WIDTH = 12  # cells of a mark; a space follows it
-_MOST_PARTS, _MOST_ROWS = 64, 10_000  # that are looked up together
+# that are looked up together
+_MOST_PARTS = 64
+_MOST_ROWS = 10_000
 _BLANK = b" " * (WIDTH + 1)
 
 
@@ -44,7 +46,10 @@ def _mark_row(part: PatchPart, n: int, found: dict[int, AddedLine], coloured: bo
     if n not in part.hunk_rows:
         return part.rows[n]
     line = found.get(part.hunk_rows[n])
-    mark = _draw_mark(line, coloured) + b" " if line else _BLANK
+    if line:
+        mark = _draw_mark(line, coloured) + b" "
+    else:
+        mark = _BLANK
     return mark + part.rows[n]
 
 

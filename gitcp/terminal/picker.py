@@ -66,7 +66,9 @@ def choose_entry(question: Question, count: int, entry: Entry, views: Sequence[V
     if os.environ.get("TERM", "dumb") != "dumb" and sys.stdout.isatty():
         try:
             choice = Choice(question, count, entry, views)
-            return choice.marked if browser.run_screen(choice) == "chosen" else None
+            if browser.run_screen(choice) == "chosen":
+                return choice.marked
+            return None
         except ImportError:
             pass
     width = shutil.get_terminal_size().columns - len(_format_number(count))
@@ -105,17 +107,22 @@ class Choice(browser.Screen):
         self._texts = [_join_text(entry(number, NO_LIMIT)).casefold() for number in range(count)]
         self._matching = list(range(count))
         self._mark = self._view = self._scroll = self._rows = 0  # _mark: an index of _matching
-        self._filter, self._typing, self._help = "", False, False
+        self._filter = ""
+        self._typing = False
+        self._help = False
 
     @property
     def marked(self) -> int | None:
         """The number of the marked entry, None if the filter leaves none."""
-        return self._matching[self._mark] if self._matching else None
+        if self._matching:
+            return self._matching[self._mark]
+        return None
 
     def move(self, step: int) -> None:
         """Move the mark down by step entries."""
         self._mark = max(0, min(len(self._matching) - 1, self._mark + step))
-        self._scroll, self._help = 0, False
+        self._scroll = 0
+        self._help = False
 
     def turn_pages(self, step: int) -> None:
         """Scroll the view down by step pages."""
@@ -159,9 +166,13 @@ class Choice(browser.Screen):
     def _set_filter(self, text: str) -> None:
         self._filter = text
         self._help = False
-        words, marked = text.casefold().split(), self.marked
+        words = text.casefold().split()
+        marked = self.marked
         self._matching = [n for n, text in enumerate(self._texts) if all(w in text for w in words)]
-        self._mark = self._matching.index(marked) if marked in self._matching else 0
+        if marked in self._matching:
+            self._mark = self._matching.index(marked)
+        else:
+            self._mark = 0
         self._scroll = 0
 
     def draw(self, columns: int, rows: int) -> list[Line]:

@@ -131,7 +131,10 @@ def _draw_days(days: Sequence[_Day], room: int) -> Iterator[Line]:
 def _draw_open(sessions: Sequence[Shown]) -> list[Line]:
     if not sessions:
         return []
-    files = {path for session in sessions for path in session["files_touched"]}
+    files = set()
+    for session in sessions:
+        for path in session["files_touched"]:
+            files.add(path)
     counted = f"{count_noun(len(sessions), 'session')}, {count_noun(len(files), 'file')}"
     return [[("not committed: ", "yellow"), (f"{counted} ('gitcp status')", "")]]
 
@@ -180,7 +183,10 @@ def _count_others(day: Shown, quote: Callable[[str], str] = str) -> str:
     names = [*dict.fromkeys(commit["author"] for commit in day["others"])]
     if not names:
         return ""
-    several = f"{len(names)} others" if len(names) > _NAMES else ", ".join(map(quote, names))
+    if len(names) > _NAMES:
+        several = f"{len(names)} others"
+    else:
+        several = ", ".join(map(quote, names))
     return f"{count_noun(len(day['others']), 'commit')} by {several}"
 
 
@@ -251,12 +257,17 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
             yield ""
         for day in map(_choose_own, record["days"]):
             yield f"### {day['day']}\n"
-            counts = [f"lines: {', '.join(_list_lines(day))}"] if _list_lines(day) else []
+            if _list_lines(day):
+                counts = [f"lines: {', '.join(_list_lines(day))}"]
+            else:
+                counts = []
             counts += filter(None, [_count_others(day, _quote_line)])
             if counts:
                 yield f"{'; '.join(counts)}\n"
             for session in day["sessions"]:
-                branch = f" on {_quote_line(session['branch'])}" if session["branch"] else ""
+                branch = ""
+                if session["branch"]:
+                    branch = f" on {_quote_line(session['branch'])}"
                 agent = session["agent"] or "Agent"
                 yield f"* {agent} {_quote_line(shorten_id(session['session_id']))}{branch}"
                 prompts = prompt_text.list_names(session["prompts"])

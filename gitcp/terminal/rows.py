@@ -26,10 +26,16 @@ if TYPE_CHECKING:
     from gitcp.text.spans import Line
 
 # What a session is doing.
-WORKING, WAITING, STOPPED, ENDED = "working", "waiting", "stopped in a prompt", "ended"
+WORKING = "working"
+WAITING = "waiting"
+STOPPED = "stopped in a prompt"
+ENDED = "ended"
 # The same by the words of a record `activity`.
 STATES = {"open": WORKING, "waiting": WAITING, "stopped": STOPPED, "ended": ENDED}
-ID, WHEN, WHO = 8, 9, 12  # cells of a column; two spaces follow it
+# cells of a column; two spaces follow it
+ID = 8
+WHEN = 9
+WHO = 12
 INDENT = "  "
 _LEAST = 20  # cells of a text beside numbers
 _TEXT_AT = ID + 2 + WHEN + 2 + WHO + 2  # cells before a text
@@ -151,4 +157,6 @@ def count_tasks(part: Part) -> str:
     tasks = int(part.get("task_count") or 0)
     if not tasks:
         return ""
-    return "and 1 task" if tasks == 1 else f"and {tasks} tasks"
+    if tasks == 1:
+        return "and 1 task"
+    return f"and {tasks} tasks"

@@ -22,7 +22,9 @@ class Scale:
         pairs = zip(self._times, self._times[1:], strict=False)
         gaps = [min(after - before, _QUIET) for before, after in pairs]
         total = sum(gaps)
-        x, self._places = 0.0, [0.0]  # of the times, in seconds with shortened pauses
+        # of the times, in seconds with shortened pauses
+        x = 0.0
+        self._places = [0.0]
         for gap in gaps:
             x += min(gap, max((total - gap) / _PAUSE, 1.0)) if len(gaps) > 1 else gap
             self._places.append(x)
@@ -33,7 +35,8 @@ class Scale:
         n = max(0, bisect_right(self._times, time) - 1)
         x = self._places[n]
         if n + 1 < len(self._places):
-            start, end = self._times[n], self._times[n + 1]
+            start = self._times[n]
+            end = self._times[n + 1]
             x += (self._places[n + 1] - x) * max(0.0, time - start) / (end - start)
         return round(x * self._unit, 1)
 
@@ -41,7 +44,8 @@ class Scale:
 def divide_bar(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:
     """(key, x, width) of the parts of a bar, none for 0, together as wide as the bar."""
     total = sum(counts.values())
-    parts, x = [], 0.0
+    parts = []
+    x = 0.0
     for key, count in counts.items():
         if count:
             size = round(width * count / total, 1)

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
     Shown = Mapping[str, Any]
 
-_LINES, _CUT = 12, 10  # lines of a prompt: more are cut to the second number
+# lines of a prompt: more are cut to the second number
+_LINES = 12
+_CUT = 10
 _WORDS = 4  # lines of what an agent said last
 _COMMITS = 5  # that carry the same
 _VERB = 8  # cells of `wrote`
@@ -74,7 +76,9 @@ def draw_commits(checkpoints: Sequence[Record], view: View) -> Iterator[Line]:
         if number:
             yield []
         yield from _draw_commit([*group], view)
-    name = abbreviate(_identify_commit(checkpoints[0])) if checkpoints else ""
+    name = ""
+    if checkpoints:
+        name = abbreviate(_identify_commit(checkpoints[0]))
     if name and view.with_hint:
         yield []
         more = f"'gitcp show -p {name}' adds the change, 'gitcp resume {name}' goes on"
@@ -147,7 +151,9 @@ def _draw_stored(checkpoint: Record, view: View, *, has_commit: bool) -> Iterato
     if not has_commit:
         yield [(f"stored as {name}, which no commit has", "dim")]
     if view.verbose:
-        branch = f"branch {checkpoint['branch']}" if checkpoint["branch"] else ""
+        branch = ""
+        if checkpoint["branch"]:
+            branch = f"branch {checkpoint['branch']}"
         facts = [f"checkpoint {name}", checkpoint["strategy"], branch, checkpoint["created_at"]]
         yield [(", ".join(filter(None, facts)), "dim")]
 
@@ -206,14 +212,19 @@ def _find_name(path: str, session: Any) -> str:
 
 def _describe_session(session: Any, chosen: Sequence[Prompted], done: Sequence[Prompted]) -> str:
     """`(claude-opus-4-6), prompt 2 of 2, 2 s`."""
-    words = f" ({session['model']})" if session.get("model") else ""
+    words = ""
+    if session.get("model"):
+        words = f" ({session['model']})"
     numbers = [str(one.number) for one in chosen]
     if len(numbers) == 1:
         words += f", prompt {numbers[0]} of {len(done)}"
     elif len(numbers) == len(done) and numbers:
         words += f", {len(done)} prompts"
     elif numbers:
-        which = ", ".join(numbers) if len(numbers) <= _COMMITS else f"{len(numbers)}"
+        if len(numbers) <= _COMMITS:
+            which = ", ".join(numbers)
+        else:
+            which = f"{len(numbers)}"
         words += f", prompts {which} of {len(done)}"
     seconds = sum(one.end - one.start for one in chosen) // 10**9
     if seconds:
@@ -228,7 +239,9 @@ def _spell_seconds(seconds: int) -> str:
     if seconds < 120:
         return f"{seconds} s"
     minutes = seconds // 60
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h"
 
 
 def _draw_facts(session: Any, parts: Sequence[Any], commit: Shown, view: View) -> Iterator[Line]:
@@ -272,7 +285,10 @@ def draw_prompted(prompted: Prompted, session: Any, view: View) -> Iterator[Line
 def draw_prompt(prompt: str, view: View) -> Iterator[Line]:
     """A prompt: `> ` and its lines, of which the last are left out if they are many."""
     name = prompt_text.name_prompt(prompt) or prompt
-    rows = [row for row in split_rows(name.strip()) if row.strip()] if not view.full else []
+    if not view.full:
+        rows = [row for row in split_rows(name.strip()) if row.strip()]
+    else:
+        rows = []
     if view.full:
         rows = split_rows(name.strip())
     if not view.talk:
@@ -290,7 +306,9 @@ def _draw_block(sign: str, rows: Sequence[str], view: View, most: int, cut: int)
             folded.append([(line, "")])
         else:
             folded += [*wrap_line([(line, "")], width)]
-    left = len(folded) - cut if len(folded) > most and not view.full else 0
+    left = 0
+    if len(folded) > most and not view.full:
+        left = len(folded) - cut
     shown = folded[: len(folded) - left]
     for number, drawn in enumerate(shown):
         text = "".join(part for part, _ in drawn)
@@ -331,7 +349,10 @@ def _draw_deed(deed: Deed, session: Any, view: View) -> Iterator[Line]:
     if deed.kind == prompts_done.SAID:
         yield from _draw_block("said: ", split_rows(deed.text.strip()), view, 0, 0)
         return
-    text = _find_name(deed.text, session) if deed.text else deed.name
+    if deed.text:
+        text = _find_name(deed.text, session)
+    else:
+        text = deed.name
     yield _draw_call(_VERBS[deed.kind], text, deed, view)
 
 

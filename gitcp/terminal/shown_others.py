@@ -91,8 +91,14 @@ def _draw_step(checkpoint: Record, view: View) -> Iterator[Line]:
     asked = checkpoint.get("asked", ())
     files = checkpoint.get("files", {})
     names = prompt_text.list_names(asked)
-    text = f"> {prompt_text.read_first_line(names[-1])}" if names else checkpoint["message"]
-    numbers = [count_noun(len(names), "prompt")] if len(names) > 1 else []
+    if names:
+        text = f"> {prompt_text.read_first_line(names[-1])}"
+    else:
+        text = checkpoint["message"]
+    if len(names) > 1:
+        numbers = [count_noun(len(names), "prompt")]
+    else:
+        numbers = []
     if files:
         numbers.append(count_noun(len(files), "file"))
     commit = checkpoint.get("commit") or ""
@@ -127,7 +133,10 @@ def draw_saved(checkpoint: Record, view: View) -> Iterator[Line]:
     """A temporary checkpoint as read_temporary() makes it."""
     agent = checkpoint["agent"] or "Agent"
     prompt = prompt_text.read_first_line(checkpoint["prompt"])
-    text = f"> {prompt}" if prompt else checkpoint["message"]
+    if prompt:
+        text = f"> {prompt}"
+    else:
+        text = checkpoint["message"]
     row = Row(abbreviate(checkpoint["oid"]), view.ago(checkpoint["time"]), agent, text)
     yield draw_row(row, view.width)
     base = abbreviate(checkpoint["base_commit"]) or "?"
@@ -137,7 +146,9 @@ def draw_saved(checkpoint: Record, view: View) -> Iterator[Line]:
         (f", on {base}", ""),
     ]
     if view.verbose:
-        task = f", task {checkpoint['tool_use_id']}" if checkpoint["tool_use_id"] else ""
+        task = ""
+        if checkpoint["tool_use_id"]:
+            task = f", task {checkpoint['tool_use_id']}"
         yield [(f"  {checkpoint['oid']} on stream {checkpoint['stream']}{task}", "dim")]
     yield from _draw_changes("changed since the point before", checkpoint["files"])
     if view.talk:
@@ -163,7 +174,9 @@ def draw_point(record: Record, view: View) -> Iterator[Line]:
     yield draw_row(row, view.width)
     if record["session_id"]:
         yield [("session ", ""), (shorten_id(record["session_id"]), "yellow")]
-    expired = "it has expired: its content is gone" if record["gone"] else ""
+    expired = ""
+    if record["gone"]:
+        expired = "it has expired: its content is gone"
     for sentence in (describe_lacking(record["kind"], record["lacking"]), expired):
         if sentence:
             yield [(sentence, "red")]

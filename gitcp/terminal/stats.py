@@ -29,11 +29,17 @@ if TYPE_CHECKING:
 
     Stats = Mapping[str, Any]  # a record `stats` (gitcp-record(5))
 
-MODEL, SESSION, FILE, DAY = "model", "session", "file", "day"
+MODEL = "model"
+SESSION = "session"
+FILE = "file"
+DAY = "day"
 TABLES = (MODEL, SESSION, FILE, DAY)
 COUNTED = "lines that each commit added and removed; a merge has none of its own"
 NOT_RECORDED = "not recorded"
-_NAME, _COUNT, _SHARE = 20, 6, 5  # cells of a column
+# cells of a column
+_NAME = 20
+_COUNT = 6
+_SHARE = 5
 _SHARE_BAR = 40  # cells of a bar of all lines
 _SHOWN = 4  # rows of a table beside others
 _ATTESTED = 2  # agents that commits name
@@ -102,7 +108,8 @@ def describe_range(stats: Stats, year: int) -> str:
         words.append(f"{stats['linked']} of them with sessions")
     days = [row["day"] for row in stats["days"]]
     if days:
-        first, last = spell_day(min(days), year), spell_day(max(days), year)
+        first = spell_day(min(days), year)
+        last = spell_day(max(days), year)
         words.append(first if first == last else f"{first} to {last}")
     return ", ".join(words)
 
@@ -177,7 +184,9 @@ def spell_cost(cost: Stats) -> str:
     unpriced = cost["unpriced_tokens"]
     if amount is None:
         return f"no price is known by {cost['source']}"
-    more = f"; {format_number(unpriced)} tokens have no price" if unpriced else ""
+    more = ""
+    if unpriced:
+        more = f"; {format_number(unpriced)} tokens have no price"
     return f"{amount:.2f} {cost['currency']} by {cost['source']}{more}"
 
 
@@ -252,7 +261,9 @@ def _name_session(about: Named | None, agent: str) -> str:
     """The title of a session, else its prompt, else its agent."""
     if about and about.title:
         return about.title
-    prompt = prompt_text.read_first_line(about.prompt) if about else ""
+    prompt = ""
+    if about:
+        prompt = prompt_text.read_first_line(about.prompt)
     return f"> {prompt}" if prompt else agent or "Agent"
 
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from gitcp.text.spans import Ago, Line
 
 _WAKE = "'gitcp enable' wakes it"
-_BEGIN, _BEGIN_ELSEWHERE = "'gitcp enable' begins", "'gitcp enable' in a worktree of it begins"
+_BEGIN = "'gitcp enable' begins"
+_BEGIN_ELSEWHERE = "'gitcp enable' in a worktree of it begins"
 _END = "'gitcp doctor --fix' ends it"
 _ALL = "'gitcp sessions -a'"
 _AGENTS = 3  # that are named
@@ -118,7 +119,9 @@ def _draw_head(status: Record) -> Line:
     """Whether and where gitcp records, and what to do."""
     state = status["state"]
     branch = status["branch"] or "detached HEAD"
-    at = f" at {abbreviate(status['head'])}" if status["head"] else ", no commit yet"
+    at = ", no commit yet"
+    if status["head"]:
+        at = f" at {abbreviate(status['head'])}"
     line: Line = [(f"on {branch}{at}, ", "")]
     if state == "enabled":
         line.append((f"recording {_name_agents(status.get('agents') or ())}".rstrip(), "green"))
@@ -126,7 +129,9 @@ def _draw_head(status: Record) -> Line:
             line.append(("; each prompt ends with a commit", ""))
         return line
     remedy = explain_beginning(state, status.get("bare"))
-    what = "disabled" if state == "disabled" else "not recording"
+    what = "not recording"
+    if state == "disabled":
+        what = "disabled"
     line += [(what, "yellow"), (f": {remedy}", "")]
     return line
 
@@ -245,13 +250,17 @@ def _list_files(status: Record, session: Record) -> list[str]:
 
 def _describe_elsewhere(status: Record, session: Record, has_files: bool) -> str:
     """The work of a session in other worktrees, and its home if that is another."""
-    here, home = status["worktree_id"], _get_home(session)
+    here = status["worktree_id"]
+    home = _get_home(session)
     touched = session.get("files_touched") or ()
     places = session.get("open", {home: touched})
     outside = sum(len(places[place]) for place in places if place != here)
     parts = []
     if outside:
-        counted = f"{outside} more" if has_files else count_noun(outside, "file")
+        if has_files:
+            counted = f"{outside} more"
+        else:
+            counted = count_noun(outside, "file")
         parts.append(f"{counted} in another worktree")
     if home != here:
         parts.append(f"at home in {session['worktree_path']}")
@@ -268,8 +277,11 @@ def _format_work_here(session: Record, status: Record, files: set[str]) -> str:
         for stream in session["streams"]
         if ids.is_in_worktree(stream.get("ref", ""), status["worktree"])
     ]
-    ref, uncommitted = session["stream"], count_noun(len(files), "uncommitted file")
-    fresh = len(files.difference(*streams)) if session["phase"] == "active" else 0
+    ref = session["stream"]
+    uncommitted = count_noun(len(files), "uncommitted file")
+    fresh = 0
+    if session["phase"] == "active":
+        fresh = len(files.difference(*streams))
     if fresh == len(files):
         return f"{uncommitted} of this turn"
     if not streams:
@@ -330,10 +342,15 @@ def _draw_streams(screen: _Screen, streams: Sequence[Record]) -> Iterator[Line]:
 
 def _draw_stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago) -> Line:
     who = " ".join(labels.get(s) or shorten(s, 13) for s in stream["sessions"])
-    other = "" if stream["worktree"] in ("", worktree) else "  (another worktree)"
+    other = "  (another worktree)"
+    if stream["worktree"] in ("", worktree):
+        other = ""
     held = count_noun(stream["checkpoints"], "checkpoint")
     held += f", {count_noun(len(stream['files']), 'file')}"
-    kind = "settled" if stream.get("settled") else stream["kind"]
+    if stream.get("settled"):
+        kind = "settled"
+    else:
+        kind = stream["kind"]
     colour = {"live": "green", "suffix": "cyan"}.get(kind, "dim")
     return [
         (f"  {kind:8}  ", colour),
@@ -356,7 +373,9 @@ def _draw_stashes(screen: _Screen) -> Iterator[Line]:
     left = entries[len(shown) :]
     if left:
         sessions = {name for entry in left for name in entry["sessions"]}
-        work = f", with work of {count_noun(len(sessions), 'session')}" if sessions else ""
+        work = ""
+        if sessions:
+            work = f", with work of {count_noun(len(sessions), 'session')}"
         yield [(f"  and {len(left)} more{work}: 'git stash list'", "dim")]
 
 
@@ -412,7 +431,9 @@ def _draw_places(screen: _Screen) -> Iterator[Line]:
     for place in places:
         yield [_describe_place(place, screen.verbose)]
     if places and status.get("remote_url"):
-        where = f" ({status['remote_url']})" if screen.verbose else ""
+        where = ""
+        if screen.verbose:
+            where = f" ({status['remote_url']})"
         yield [(f"none go to '{remote}'{where}: {to} sends them there, too", "dim")]
     if name == "none":
         yield [("conversations stay here (gitcp.remote is none)", "dim")]
@@ -424,7 +445,8 @@ def _draw_places(screen: _Screen) -> Iterator[Line]:
 
 
 def _describe_place(place: Record, verbose: bool) -> tuple[str, str]:
-    label, url = place["label"], place["url"]
+    label = place["label"]
+    url = place["url"]
     line = f"conversations go to '{label}'"
     if verbose and label != url:
         line += f" ({url})"

@@ -19,8 +19,12 @@ def format_usage(usage: Any, agent: str = "") -> str:
     if not any(counts):
         return ""
     fresh, creation, read, output, calls = counts
-    cached = f", {format_number(creation + read)} cached" if creation + read else ""
-    called = f", {count_noun(calls, 'request')}" if calls else ""
+    cached = ""
+    if creation + read:
+        cached = f", {format_number(creation + read)} cached"
+    called = ""
+    if calls:
+        called = f", {count_noun(calls, 'request')}"
     return f"{format_number(fresh)} tokens in, {format_number(output)} out{cached}{called}"
 
 
@@ -54,7 +58,9 @@ def describe_stored(credit: Mapping[str, Any]) -> str:
     counts = [credit.get(key) for key in keys]
     added, removed, total = [n if isinstance(n, int) else 0 for n in counts]
     share = credit.get("agent_percentage")
-    percent = f" ({share:.0f} %)" if isinstance(share, (int, float)) else ""
+    percent = ""
+    if isinstance(share, (int, float)):
+        percent = f" ({share:.0f} %)"
     words = f"stored as: {added + removed} of {count_noun(total, 'line')} by the agent{percent}"
     people = {key: credit.get(f"human_{key}") or 0 for key in ("added", "modified", "removed")}
     done = [f"{verb} {count}" for verb, count in people.items() if count]

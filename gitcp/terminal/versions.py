@@ -47,7 +47,9 @@ def find_commit() -> str:
 def find_checkout() -> str:
     """The top of the checkout whose gitcp runs, "" if an installed one does."""
     top = os.path.dirname(os.path.dirname(os.path.abspath(gitcp.__file__)))
-    return top if os.path.exists(os.path.join(top, ".git")) else ""
+    if os.path.exists(os.path.join(top, ".git")):
+        return top
+    return ""
 
 
 def drop_git_variables() -> dict[str, str]:
@@ -70,7 +72,9 @@ def _find_store() -> str:
         repo = Repo.find()
     except Error:
         return ""
-    return "refs" if stored.needs_own_ref(repo) else "branch"
+    if stored.needs_own_ref(repo):
+        return "refs"
+    return "branch"
 
 
 def _list_packages() -> dict[str, str]:
