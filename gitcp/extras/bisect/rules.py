@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         edits: dict[str, tuple[Version, Version]]
 
 
-GOOD, BAD, SKIP = "good", "bad", "skip"
+GOOD = "good"
+BAD = "bad"
+SKIP = "skip"
 SKIPPED = 125  # the status of a command that cannot test a state, as for git-bisect(1)
 STOPPED = 128  # from this status on the search ends
 STEP: Writer = ("", "step", "")  # gitcp itself, by rewind, undo or redo
@@ -74,12 +76,14 @@ def list_changes(edits: Iterable[JournalLine]) -> list[Change]:
     a call, those that one look saw."""
     changes: list[Change] = []
     for line in edits:
-        who, at = _name_writer(line), int(line["at"])
+        who = _name_writer(line)
+        at = int(line["at"])
         last = changes[-1] if changes else None
         if last is None or last["who"] != who or (not who[2] and last["at"] != at):
             last = {"who": who, "at": at, "edits": {}}
             changes.append(last)
-        before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+        before = credit.parse_entry(line["before"])
+        after = credit.parse_entry(line["after"])
         first = last["edits"].get(line["path"], (before, None))[0]
         last["edits"][line["path"]] = first, after
         last["at"] = at
@@ -99,7 +103,8 @@ def count_differing(
     """How many paths of each state, from before the first change to after the last, differ from a
     tree.  present: path -> (entry now, entry in the tree), for the paths that differ now."""
     wanted = {path: pair[1] for path, pair in present.items()}
-    differing, counts = set(present), [len(present)]
+    differing = set(present)
+    counts = [len(present)]
     for change in reversed(changes):
         for path, (before, after) in change["edits"].items():
             # A path that does not differ now has in the tree what it has now.

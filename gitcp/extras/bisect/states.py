@@ -48,12 +48,20 @@ def read_history(present: Present, good: str, bad: str, session_id: str) -> Hist
         raise Error(f"'{good}' is not before '{bad}': name the older one first")
     has_states = first.number < last.number
     groups: list[list[Change]] = []
-    start = _read_state(present, changes[first.number :]) if has_states else first.tree
-    if gap := _compare(present, first.tree, start):
+    if has_states:
+        start = _read_state(present, changes[first.number :])
+    else:
+        start = first.tree
+    gap = _compare(present, first.tree, start)
+    if gap:
         groups.append([_make_unseen(gap, changes[: first.number])])
     groups += rules.join_changes(changes[first.number : last.number], session_id)
-    end = _read_state(present, changes[last.number :]) if has_states else first.tree
-    if gap := _compare(present, end, last.tree):
+    if has_states:
+        end = _read_state(present, changes[last.number :])
+    else:
+        end = first.tree
+    gap = _compare(present, end, last.tree)
+    if gap:
         groups.append([_make_unseen(gap, changes[: last.number])])
     return History(present, (first.tree, last.tree), groups, changes[last.number :])
 
@@ -74,7 +82,8 @@ class History:
     ) -> None:
         """ends: the trees of the good and of the bad state.  later: the changes since the bad
         one."""
-        self.present, self._ends = present, ends
+        self.present = present
+        self._ends = ends
         self.changes = list(changes)
         self._later = later
 
@@ -110,11 +119,13 @@ def _find_tree(present: Present, name: str) -> tuple[str, int]:
     if name == steps.WORKTREE:
         return present.tree, 1 << 63
     repo = present.repo
-    if point := steps.find_moment(repo, name):
+    point = steps.find_moment(repo, name)
+    if point:
         if point["kind"] in points.KINDS:
             return points.read_tree(present, point["id"])[0], point["time"] * _SECOND
         return steps.read_tree(repo, point), point["time"] * _SECOND
-    tree, oid = steps.find_tree(repo, name), commits.resolve_name(repo, name)[1]
+    tree = steps.find_tree(repo, name)
+    oid = commits.resolve_name(repo, name)[1]
     commit = read_commit(repo.objects, oid)
     return tree, (parse_ident(commit["committer"])[1] if commit else 0) * _SECOND
 

@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
 _MOST = 8_000  # rows in memory, which become a row group of a file
 _OPEN = 32  # files that are being written
-_BATCHES, _WRITING = "_batches", "_writing"
+_BATCHES = "_batches"
+_WRITING = "_writing"
 _TYPES = {
     fact_tables.TEXT: "string",
     fact_tables.INTEGER: "int64",
@@ -71,7 +72,8 @@ class Batch:
 
     def __init__(self, directory: str, repository: str) -> None:
         self.repository = repository
-        self._top, self._folder = directory, quote(repository, safe="")
+        self._top = directory
+        self._folder = quote(repository, safe="")
         self._rows: dict[tuple[str, str], list[Row]] = {}
         self._count = 0
         self._files: list[str] = []
@@ -122,7 +124,10 @@ class Batch:
         for key in [*self._rows]:
             table = _make_table(key[0], self._rows.pop(key))
             is_open = key in self._open
-            self._open[key] = self._open.pop(key) if is_open else self._begin(key, table.schema)
+            if is_open:
+                self._open[key] = self._open.pop(key)
+            else:
+                self._open[key] = self._begin(key, table.schema)
             self._open[key][0].write_table(table)
             self._close(_OPEN)
         self._count = 0
@@ -224,7 +229,11 @@ def read_tips(directory: str, repository: str) -> list[str]:
     folder = quote(repository, safe="")
     if not os.path.isdir(os.path.join(directory, _BATCHES, folder)):
         return []
-    return [str(tip) for batch in _read_lists(directory, folder)[-1:] for tip in batch["tips"]]
+    found: list[str] = []
+    for batch in _read_lists(directory, folder)[-1:]:
+        for tip in batch["tips"]:
+            found.append(str(tip))
+    return found
 
 
 def list_files(directory: str) -> Mapping[str, list[str]]:
@@ -245,7 +254,8 @@ def list_files(directory: str) -> Mapping[str, list[str]]:
 
 # Exports the facts of a range of commits in one pass.
 _COLUMNS = [name for name, _, _ in fact_tables.TABLES["sessions"][4:]]
-_MODEL, _INPUT = _COLUMNS.index("model"), _COLUMNS.index("input_tokens")
+_MODEL = _COLUMNS.index("model")
+_INPUT = _COLUMNS.index("input_tokens")
 
 
 def export_facts(
@@ -267,7 +277,10 @@ def export_facts(
     revision_arguments = [*revisions] or ["HEAD"]
     oids = decode_lines(repo.git.run("rev-parse", "--revs-only", *revision_arguments)[1])
     tips = [end for end in oids if not end.startswith("^")]
-    teams = fact_tables.parse_teams(*adapters.read_table(repo, tips[0], "teams")) if tips else {}
+    if tips:
+        teams = fact_tables.parse_teams(*adapters.read_table(repo, tips[0], "teams"))
+    else:
+        teams = {}
     with Batch(directory, name or name_repository(repo)) as batch:
         new, origins = _plan_export(repo, revision_arguments, tips, batch.seen)
         if new:
@@ -281,7 +294,9 @@ def export_facts(
 def name_repository(repo: Repo) -> str:
     """The name of a repository by the URL of its usual remote, else by its directory."""
     remote = places.find_usual_remote(repo)
-    url = repo.config.get(f"remote.{remote}.url") if remote else ""
+    url = ""
+    if remote:
+        url = repo.config.get(f"remote.{remote}.url")
     return fact_tables.derive_repository_name(url or repo.top or repo.common)
 
 
@@ -337,7 +352,10 @@ def _add_commits(
     """Call add() for each commit that is not seen."""
     gc.disable()  # no cycles are made, and each window of commits has many objects
     read = partial(_read, seen, prompts)
-    options = ("--no-patch", "--reverse", "--topo-order") if light else reports.OPTIONS
+    if light:
+        options = ("--no-patch", "--reverse", "--topo-order")
+    else:
+        options = reports.OPTIONS
     with Objects(repo):
         evidence = Evidence(repo)
         replay = None
@@ -432,7 +450,10 @@ def read_sources(path: str) -> list[Source]:
     except (KeyError, ValueError) as e:
         raise Error(f"'{path}' is not a table with a column 'repository': {e}") from None
     has_stores = "checkpoints" in table.column_names
-    stores = table["checkpoints"].to_pylist() if has_stores else [""] * len(repositories)
+    if has_stores:
+        stores = table["checkpoints"].to_pylist()
+    else:
+        stores = [""] * len(repositories)
     pairs = zip(repositories, stores, strict=True)
     return list(dict.fromkeys((repository, store or "") for repository, store in pairs))
 
@@ -465,7 +486,8 @@ def export_one(source: Source, directory: str, light: bool) -> Record:
     """Add a repository to the dataset by a temporary clone; a record `exported`: repository, state
     ("same" if its HEAD was exported last, else "exported"), commits (the number of new ones) and
     seconds.  Raises Error if it cannot be cloned or read."""
-    started, record = time.monotonic(), _make_record(source)
+    started = time.monotonic()
+    record = _make_record(source)
     git.allow_fetch()
     env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     last_tips = read_tips(directory, record["repository"])
@@ -475,7 +497,8 @@ def export_one(source: Source, directory: str, light: bool) -> Record:
         return {**record, "state": "same", "commits": 0, "seconds": time.monotonic() - started}
     with tempfile.TemporaryDirectory(prefix="gitcp-facts-") as folder:
         _clone(Git(folder, env), source, light)
-        clone, name = Repo.find(folder, env), record["repository"]
+        clone = Repo.find(folder, env)
+        name = record["repository"]
         facts = export_facts(clone, directory, (), name, light=light)
     memory.forget()
     seconds = time.monotonic() - started
@@ -484,7 +507,10 @@ def export_one(source: Source, directory: str, light: bool) -> Record:
 
 def _clone(git: Git, source: Source, light: bool) -> None:
     """Clone HEAD's branch, without blobs if light and remote, and fetch the checkpoints."""
-    options = ["--filter=blob:none"] if light and "://" in source[0] else []
+    if light and "://" in source[0]:
+        options = ["--filter=blob:none"]
+    else:
+        options = []
     options += ["--bare", "--single-branch", "--no-tags"]
     git.run("clone", "-q", *options, "--", source[0], ".")
     checkpoints = source[1] or "origin"
@@ -503,7 +529,10 @@ def ask_fleet(spark: Any, directory: str, question: str) -> tuple[list[str], lis
             for name, kind, _ in fact_tables.TABLES[table]
         )
         empty = spark.createDataFrame([], columns)
-        frame = spark.read.schema(columns).parquet(*paths) if paths else empty
+        if paths:
+            frame = spark.read.schema(columns).parquet(*paths)
+        else:
+            frame = empty
         frame.createOrReplaceTempView(table)
     frame = spark.sql(QUESTIONS[question][1] if question in QUESTIONS else question)
     return frame.columns, [tuple(row) for row in frame.collect()]

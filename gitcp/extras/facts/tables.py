@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     Teams = Mapping[str, Sequence[str]]  # team -> patterns of addresses
 
 VERSION = 1
-TEXT, INTEGER, NUMBER, FLAG = "text", "integer", "number", "flag"
+TEXT = "text"
+INTEGER = "integer"
+NUMBER = "number"
+FLAG = "flag"
 _COMMIT: tuple[Column, ...] = (
     ("repository", TEXT, "the name under which the repository was exported"),
     ("month", TEXT, "the month of time, YYYY-MM in UTC"),
@@ -142,7 +145,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 # Make the rows of a commit for each table, without the lead columns.
 _DAY = 86400  # seconds
-_BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970; of 400 years
+# days: from March 1st of the year 0 to 1970; of 400 years
+_BEFORE = 719468
+_ERA = 146097
 _NOBODY = line_authors.build_nobody("")
 
 
@@ -150,8 +155,12 @@ def derive_repository_name(url: str) -> str:
     """A repository's name: host and path of its address, or its path, without user and `.git`."""
     _, mark, address = url.partition("://")
     host, slash, path = (address if mark else url).partition("/")
-    name = f"{host.rpartition('@')[2]}{slash}{path}" if mark or "@" in host else url
-    name = name if name.startswith("/") else name.replace(":", "/", 1)
+    if mark or "@" in host:
+        name = f"{host.rpartition('@')[2]}{slash}{path}"
+    else:
+        name = url
+    if not name.startswith("/"):
+        name = name.replace(":", "/", 1)
     return name.rstrip("/").removesuffix("/.git").removesuffix(".git")
 
 
@@ -254,7 +263,10 @@ def _make_session_row(record: LineRecord) -> Row:
 def _find_model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:
     """The model of the last turn; if no turn has one, of the last tool use or the session."""
     tools = metadata.get("tools")
-    tool_uses = [*tools.values()] if isinstance(tools, dict) else []
+    if isinstance(tools, dict):
+        tool_uses = [*tools.values()]
+    else:
+        tool_uses = []
     turns_with_model = filter(_has_model, turns.values())
     last = sorted(turns_with_model, key=lambda turn: transcripts.parse_count(turn.get("number")))
     return str([metadata, *filter(_has_model, tool_uses), *last][-1].get("model") or "")
@@ -274,10 +286,12 @@ def make_transcript_rows(record: LineRecord, items: Iterable[Item], text: bool) 
     turns: dict[int, list[Any]] = {}  # number -> its columns from `begun` on
     asked: dict[int, str] = {}
     calls: dict[str | int, list[Any]] = {}
-    number, prompt = 0, ""
+    number = 0
+    prompt = ""
     for item in items:
         if item["kind"] == "prompt":
-            number, prompt = number + 1, item["text"]
+            number = number + 1
+            prompt = item["text"]
             asked[number] = prompt
         if item["line"] < start:
             continue
@@ -300,7 +314,9 @@ def make_transcript_rows(record: LineRecord, items: Iterable[Item], text: bool) 
 
 
 def _parse_seconds(time: str) -> int | None:
-    return (transcript_facts.parse_time(time) or 0) // 1_000_000_000 or None if time else None
+    if time:
+        return (transcript_facts.parse_time(time) or 0) // 1_000_000_000 or None
+    return None
 
 
 def make_survival_rows(events: Iterable[Event], time: int) -> list[Row]:
@@ -349,7 +365,8 @@ _SHARES = """count(*) AS commits, CAST(sum(added) AS bigint) AS added,
 def _select_survived(days: int) -> str:
     """Columns: lines added at least so many days ago, and those of them removed within the days."""
     old = f"latest - born >= {days * _DAY}"
-    born, gone = f"event = 'born' AND {old}", f"event = 'gone' AND {old} AND age <= {days}"
+    born = f"event = 'born' AND {old}"
+    gone = f"event = 'gone' AND {old} AND age <= {days}"
     return f"""sum(CASE WHEN {born} THEN lines ELSE 0 END) AS born_{days},
     sum(CASE WHEN {gone} THEN lines ELSE 0 END) AS gone_{days}"""
 

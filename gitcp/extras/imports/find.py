@@ -149,8 +149,12 @@ class Session:
     """A session by its conversations.  first, last: the times of its first and last edit, in ns."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self.client, self.session_id = conversation.client, conversation.session
-        self.path, self.size, self.mtime = "", 0, 0.0  # of its own transcript
+        self.client = conversation.client
+        self.session_id = conversation.session
+        # of its own transcript
+        self.path = ""
+        self.size = 0
+        self.mtime = 0.0
         self.turns: list[edits.Turn] = []
         self.first = self.last = 0
 
@@ -190,7 +194,8 @@ class Gathered:
         """Add a conversation, unless it cannot be read, with its edits since a time in ns.  A call
         that an older conversation also has belongs to the older one."""
         session = self.sessions.setdefault(conversation.session, Session(conversation))
-        client, agent = conversation.client, conversation.agent
+        client = conversation.client
+        agent = conversation.agent
         reading = edits.Reading(client, conversation.cwd, agent, int(conversation.created * 10**9))
         keys: set[tuple[str, int]] = set()
         try:
@@ -210,8 +215,10 @@ class Gathered:
             session.note_edit(int(conversation.mtime * 10**9))
         self._keys |= keys
         if not agent:
-            session.path, session.turns = conversation.path, reading.turns
-            session.size, session.mtime = conversation.size, conversation.mtime
+            session.path = conversation.path
+            session.turns = reading.turns
+            session.size = conversation.size
+            session.mtime = conversation.mtime
 
     def list_paths(self) -> Iterable[str]:
         """The paths that calls wrote."""
@@ -245,7 +252,9 @@ class Calls:
         steps: Iterable[Step],
         is_ancestor: Callable[[str, str], bool],
     ) -> None:
-        self._contents, self._path, self._is_ancestor = contents, path, is_ancestor
+        self._contents = contents
+        self._path = path
+        self._is_ancestor = is_ancestor
         self._steps: list[Stored] = [
             (at, writer, contents.add(before), contents.add(after), sure)
             for at, writer, before, after, sure in steps
@@ -255,7 +264,8 @@ class Calls:
         self._begin()
 
     def _begin(self) -> None:
-        self._done, self._oid = 0, ""
+        self._done = 0
+        self._oid = ""
         self._lines: Replay | None = None
         self._records: dict[str, Recorded] = {}
         self._turns: dict[str, str] = {}
@@ -269,14 +279,17 @@ class Calls:
         in time for it.  Parents come first; an older commit costs a new replay."""
         self._advance(time)
         old_mode, old_oid, mode, new_oid = change
-        parent, new = self._read_file(old_mode, old_oid), self._read_file(mode, new_oid)
+        parent = self._read_file(old_mode, old_oid)
+        new = self._read_file(mode, new_oid)
         if parent is None or new is None:
             return None
         if self._lines is None:
             self._note_unexplained(oid, set(new.lines) - set(parent.lines))
             return None
         _, writer, before, after, sure = self._steps[self._done - 1]
-        single = writer if sure and (before, after) == (old_oid or "", new_oid or "") else None
+        single = None
+        if sure and (before, after) == (old_oid or "", new_oid or ""):
+            single = writer
         is_taken = partial(self._is_taken, oid)
         credit = line_replay.credit_path(self._lines.copy(), [parent], new)
         credit = rules.prove_holding(
@@ -287,7 +300,8 @@ class Calls:
             for session in filter(in_time, sorted(rules.list_sessions(credit)))
             if holding.compare_changes(self._records[session], change, self._contents.read_blob)[0]
         }
-        author, mark = self._sole_authors.get(new.oid, ""), b"\0\0" + new.oid.encode()
+        author = self._sole_authors.get(new.oid, "")
+        mark = b"\0\0" + new.oid.encode()
         if author and old_oid != new_oid and in_time(author) and not is_taken(author, mark):
             taken.setdefault(author, set()).add(mark)
         for session, lines in taken.items():
@@ -319,10 +333,12 @@ class Calls:
             self._done += 1
 
     def _replay(self, at: int, writer: Writer, before: str, after: str, sure: bool) -> None:
-        old, new = self._version(before) or Version("", ()), self._version(after)
+        old = self._version(before) or Version("", ())
+        new = self._version(after)
         assert new is not None
         if self._lines is None:
-            self._lines, self._oid = Replay(old), before
+            self._lines = Replay(old)
+            self._oid = before
         if sure and before != self._oid:  # an unknown change came between
             self._lines.add_step(old, UNKNOWN, line_replay.accepts_any_line, is_kept=True)
         if sure:
@@ -350,4 +366,6 @@ class Calls:
     def _read(self, oid: str) -> Version | None:
         """A content by its blob, '' for no file; None if it is missing."""
         data = self._contents.read_blob(oid) if oid else b""
-        return None if data is None else Version(oid, line_replay.split_text_lines(oid, data))
+        if data is None:
+            return None
+        return Version(oid, line_replay.split_text_lines(oid, data))

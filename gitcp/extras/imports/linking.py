@@ -113,10 +113,13 @@ def _read_time(path: str) -> float:
 
 def describe_counts(repo: Repo, home: str, clients: Times) -> list[str]:
     """A line with the number of conversations, and one for each client that deletes them."""
-    times = [when for group in clients.values() for when in group]
+    times = []
+    for group in clients.values():
+        times += group
     if not times:
         return []
-    oldest, today = time.localtime(min(times)), time.localtime()
+    oldest = time.localtime(min(times))
+    today = time.localtime()
     since = time.strftime("%B" if oldest.tm_year == today.tm_year else "%B %Y", oldest)
     count = count_noun(len(times), "conversation")
     lines = [f"{count} since {since}: 'gitcp import' links their commits"]
@@ -161,7 +164,9 @@ class Commit:
     __slots__ = ("author_time", "changes", "oid", "time")
 
     def __init__(self, oid: str, time: int, author_time: int) -> None:
-        self.oid, self.time, self.author_time = oid, time, author_time
+        self.oid = oid
+        self.time = time
+        self.author_time = author_time
         self.changes: Changes = {}
 
 
@@ -169,7 +174,9 @@ class Planner:
     """Finds the links of an import."""
 
     def __init__(self, repo: Repo, contents: Contents, gathered: Gathered) -> None:
-        self._repo, self._contents, self._gathered = repo, contents, gathered
+        self._repo = repo
+        self._contents = contents
+        self._gathered = gathered
         self._ancestors: dict[tuple[str, str], bool] = {}
 
     def find_links(self, addresses: set[str], coarse: bool = False) -> Iterator[Link]:
@@ -193,7 +200,8 @@ class Planner:
             parts = self._make_parts(commit, proofs.get(commit.oid, {}))
             parts = parts or (self._guess_part(commit) if coarse else [])
             imported = self._list_imported(commit.oid)
-            if parts := [part for part in parts if part["session"] not in imported]:
+            parts = [part for part in parts if part["session"] not in imported]
+            if parts:
                 yield {
                     "commit": commit.oid,
                     "checkpoint_id": make_import_id(commit.oid),
@@ -268,8 +276,12 @@ class Planner:
                 yield Commit(oid, int(time), int(author_time))
 
     def _add_changes(self, commits: Iterable[Commit]) -> Iterator[Commit]:
-        paths, remaining = set(self._gathered.list_paths()), iter(commits)
-        while window := list(islice(remaining, 500)):
+        paths = set(self._gathered.list_paths())
+        remaining = iter(commits)
+        while True:
+            window = list(islice(remaining, 500))
+            if not window:
+                break
             objects = (need_commit(self._contents, commit.oid) for commit in window)
             changed = object_lists.read_many_changes(self._repo, objects)
             for commit in window:
@@ -283,7 +295,8 @@ class Planner:
     ) -> dict[str, dict[str, Proof]]:
         """commit -> path -> proof of the calls on it.  Paths are handled one by one, so that memory
         holds few contents.  commits: those whose versions show what a call changed."""
-        new_oids, by_path = {commit.oid for commit in new_commits}, dict[str, list[Commit]]()
+        new_oids = {commit.oid for commit in new_commits}
+        by_path = dict[str, list[Commit]]()
         for commit in commits:
             for path in commit.changes.keys() & set(self._gathered.list_paths()):
                 by_path.setdefault(path, []).append(commit)
@@ -296,7 +309,8 @@ class Planner:
                 if commit.oid not in new_oids:
                     continue
                 in_time = partial(self._is_in_time, commit)
-                if proof := calls.prove(commit.oid, commit.time, commit.changes[path], in_time):
+                proof = calls.prove(commit.oid, commit.time, commit.changes[path], in_time)
+                if proof:
                     proofs.setdefault(commit.oid, {})[path] = proof
             self._contents.forget()
         return proofs
@@ -404,11 +418,16 @@ class _Conversation(NamedTuple):
 
 def _store_conversation(repo: Repo, session: Session, times: Sequence[int]) -> _Conversation:
     name = session.session_id
-    scan, redactor = session.client.scan, Lazy(repo, name)
+    scan = session.client.scan
+    redactor = Lazy(repo, name)
     source = Source(name, session.path or None, redactor, scan)
     stored = store_transcript(repo, source, complete=True)
-    chunks = StoredChunks(stored.chunks, stored.content_hash) if stored else None
-    scanned = stored.scan if stored and stored.scan else None
+    chunks = None
+    if stored:
+        chunks = StoredChunks(stored.chunks, stored.content_hash)
+    scanned = None
+    if stored and stored.scan:
+        scanned = stored.scan
     usage = scanned["usage"] if scanned else None
     turns = {}
     for number, turn in enumerate(session.turns, 1):
@@ -430,7 +449,8 @@ def _compute_spent(
     if total is None or is_document:
         return dict.fromkeys(times, total)
     spent: dict[int, Usage | None] = {}
-    remaining, scan = sorted(times), session.client.scan(b"")
+    remaining = sorted(times)
+    scan = session.client.scan(b"")
     unscanned: list[bytes] = []  # lines to scan
     size = 0
     try:
@@ -486,7 +506,10 @@ def write_links(
 
 def _split_batches(links: Iterable[Link]) -> Iterable[list[Link]]:
     remaining = iter(links)
-    while batch := list(islice(remaining, _AT_ONCE)):
+    while True:
+        batch = list(islice(remaining, _AT_ONCE))
+        if not batch:
+            break
         yield batch
 
 
@@ -522,7 +545,10 @@ def _note_links(repo: Repo, links: Sequence[Link]) -> list[Effect]:
 
 
 def _add_to_note(link: Link, note: bytes | None) -> bytes:
-    edit = links.add_link_by_hand if link["by_hand"] else links.add_link
+    if link["by_hand"]:
+        edit = links.add_link_by_hand
+    else:
+        edit = links.add_link
     return edit(note or b"", link["checkpoint_id"])
 
 
@@ -535,7 +561,8 @@ def _make_data(
 ) -> SessionData:
     """A session's part in the checkpoint of a commit.  counted: session -> the token usage of
     checkpoints so far, which is updated."""
-    session, conversation = gathered.sessions[part["session"]], conversations[part["session"]]
+    session = gathered.sessions[part["session"]]
+    conversation = conversations[part["session"]]
     turns = conversation.turns
     files = {path: _name_turns(file, turns) for path, file in part["files"].items()}
     turn_ids = {turn for file in files.values() for turn in file["turns"]}
@@ -618,7 +645,11 @@ class Plan:
 
     def list_linked_sessions(self) -> set[str]:
         """The sessions that the plan links."""
-        return {part["session"] for link in self.links for part in link["parts"]}
+        found: set[str] = set()
+        for link in self.links:
+            for part in link["parts"]:
+                found.add(part["session"])
+        return found
 
     def format_reason(self) -> str:
         """The numbers of sessions and commits, on one line."""
@@ -643,7 +674,8 @@ def prepare_import(
     since: a date as git reads it.  coarse, unlinked: link sessions without evidence by time and
     files, or store them without a commit.  sessions: only these; () for all.
     """
-    plan, roots = Plan(), list_roots(repo, former)
+    plan = Plan()
+    roots = list_roots(repo, former)
     recorded, plan.counted = list_known(repo)
     seconds = find.parse_date(repo, since)
     conversations = find_conversations(home, roots, plan.folder, clients, seconds)
@@ -708,7 +740,8 @@ def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
     counted: dict[str, Usage] = {}
     for checkpoint in listing.list_checkpoints(repo, skip_summary=True):
         for entry in checkpoint["sessions"]:
-            session_id, metadata = entry["session_id"], entry["metadata"]
+            session_id = entry["session_id"]
+            metadata = entry["metadata"]
             usage = metadata.get("token_usage_delta")
             counted[session_id] = transcripts.add_tokens(counted.get(session_id), usage)
             if metadata.get("kind") != KIND:
@@ -759,7 +792,8 @@ def import_unrecorded(repo: Repo, found: Sequence[Unheard]) -> str:
     """Import conversations that were not recorded; return what was done, '' for nothing."""
     if not found:
         return ""
-    home, sessions = os.path.expanduser("~"), {one.session for one in found}
+    home = os.path.expanduser("~")
+    sessions = {one.session for one in found}
     plan = prepare_import(repo, home, sessions=sessions)
     step = carry_out_plan(repo, plan)
     if not step:

@@ -31,12 +31,15 @@ def list_steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[S
     commits, oldest first."""
     current: bytes | None = None  # the content after the last call, None if unknown
     for time, writer, report in calls:
-        if ends := _find_ends(report, current, time, versions):
+        ends = _find_ends(report, current, time, versions)
+        if ends:
             before, after = ends
             if before != after:
                 yield time, writer, before, after, True
         else:
-            after = _encode(report["content"]) if "content" in report else None
+            after = None
+            if "content" in report:
+                after = _encode(report["content"])
             if after is not None and after != current:
                 yield time, writer, None, after, False
         current = after
@@ -50,11 +53,15 @@ def _find_ends(
     edits = [
         (_encode(old), _encode(new), everywhere) for old, new, everywhere in report.get("edits", ())
     ]
-    content = _encode(report["content"]) if "content" in report else None
+    content = None
+    if "content" in report:
+        content = _encode(report["content"])
     if report.get("deleted"):
         return None if current is None else (current, None)
     if "inserted" in report:
-        return None if current is None else (current, _insert(current, *report["inserted"]))
+        if current is None:
+            return None
+        return (current, _insert(current, *report["inserted"]))
     if report.get("created"):
         after = edits[0][1] if content is None and len(edits) == 1 else content
         return None if after is None else (None, after)
@@ -63,8 +70,12 @@ def _find_ends(
         if content is None:
             content = agent_words.apply_edits(edits, before, trusted=True)
         # Some clients report an empty file for none.
-        return None if content is None else (before or None, content)
-    return _fit_edits(edits, current, time, versions) if edits else None
+        if content is None:
+            return None
+        return (before or None, content)
+    if edits:
+        return _fit_edits(edits, current, time, versions)
+    return None
 
 
 def _fit_edits(
@@ -79,13 +90,19 @@ def _fit_edits(
     newer = [read for commit_time, read in versions if commit_time * 10**9 > call_time]
     for read in [lambda: current, *older[:3]]:
         before = read()
-        after = None if before is None else agent_words.apply_edits(edits, before)
+        if before is None:
+            after = None
+        else:
+            after = agent_words.apply_edits(edits, before)
         if before is not None and after is not None:
             return before, after
     reverse = [(new, old, everywhere) for old, new, everywhere in reversed(edits)]
     for read in newer[:3]:
         after = read()
-        before = None if after is None else agent_words.apply_edits(reverse, after)
+        if after is None:
+            before = None
+        else:
+            before = agent_words.apply_edits(reverse, after)
         if before is not None and after is not None:
             return before, after
     return None
@@ -149,13 +166,17 @@ def _group_runs(added: Sequence[tuple[int, Writer]]) -> list[tuple[Writer, list[
 def _has_evidence(lines: Sequence[bytes], standing: Collection[bytes]) -> bool:
     """Whether the lines of a run are a call's.  A single line that was removed since the call and
     came back may be anybody's; two are the call's."""
-    least = 1 if all(ids.remove_space(line) in standing for line in lines) else 2
+    least = 2
+    if all(ids.remove_space(line) in standing for line in lines):
+        least = 1
     return len(line_replay.select_significant(set(lines))) >= least
 
 
 def _keep_proven(writer: Writer, line: bytes, is_proven: bool, is_taken: IsTaken) -> Writer:
     """The writer of a line if that is proven, and no earlier commit took the line; else UNKNOWN."""
-    return writer if writer[0] and is_proven and not is_taken(writer[0], line) else UNKNOWN
+    if writer[0] and is_proven and not is_taken(writer[0], line):
+        return writer
+    return UNKNOWN
 
 
 def make_person_unknown(credit: PathCredit) -> PathCredit:

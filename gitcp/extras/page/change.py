@@ -124,13 +124,17 @@ def read_files(
             authors_by_path = lines.find_writers(window, steps)
             for patch in window:
                 old = repo.objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
-                new = old if not patch["oid"] else repo.objects.read_blob(patch["oid"]) or b""
+                if not patch["oid"]:
+                    new = old
+                else:
+                    new = repo.objects.read_blob(patch["oid"]) or b""
                 yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
 
 
 def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, LineWriter]) -> PageFile:
     sizes = len(old), len(new)
-    path, before = patch["path"], patch["old"]
+    path = patch["path"]
+    before = patch["old"]
     if is_binary(old) or is_binary(new):
         return PageFile(path, before, patch["hunks"], None, None, sizes, writers)
     is_dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
@@ -140,7 +144,9 @@ def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, LineWri
 
 
 def _split_lines(data: bytes, end: str) -> list[str]:
-    return decode_name(data).removesuffix(end).split(end) if data else []
+    if data:
+        return decode_name(data).removesuffix(end).split(end)
+    return []
 
 
 def list_writing(records: Sequence[Record], files: Sequence[PageFile]) -> dict[str, list[str]]:
@@ -173,7 +179,9 @@ class AddedLines:
         tip: str,
         credited: Credits,
     ) -> None:
-        self._repo, self._evidence, self._tip = repo, evidence, tip
+        self._repo = repo
+        self._evidence = evidence
+        self._tip = tip
         self.git = repo.git  # that blames
         self._credited = credited
         # Only git follows blame.ignoreRevsFile.
@@ -191,8 +199,10 @@ class AddedLines:
         untraced: dict[str, Spans] = {}
         for patch in patches:
             path = patch["path"]
-            if spans := list_added(patch["hunks"]):
-                if traced := self._trace_lines(patch, spans, steps.get(path, ())):
+            spans = list_added(patch["hunks"])
+            if spans:
+                traced = self._trace_lines(patch, spans, steps.get(path, ()))
+                if traced:
                     entries[path] = traced
                 elif self._repo.objects.read_blob(patch["oid"]) is not None:  # else a submodule
                     untraced[path] = spans
@@ -210,8 +220,12 @@ class AddedLines:
     def _trace_lines(self, patch: Patch, spans: Spans, steps: Sequence[Step]) -> list[BlameEntry]:
         """The entries of git blame for lines of a file, without headers; [] if the steps do not
         tell all of their commits."""
-        origins = trace_lines(steps, patch["was"], patch["oid"]) if self._may_trace else None
-        blob = self._repo.objects.read(patch["oid"]) if origins else None
+        origins = None
+        if self._may_trace:
+            origins = trace_lines(steps, patch["was"], patch["oid"])
+        blob = None
+        if origins:
+            blob = self._repo.objects.read(patch["oid"])
         numbers = [n for first, last in spans for n in range(first, last + 1)]
         if not origins or not blob or blob[1] != "blob" or not origins.keys() >= set(numbers):
             return []
@@ -252,7 +266,9 @@ class AddedLines:
 
     def _find_credited(self, entry: BlameEntry) -> Author | None:
         """The author of a line that a commit of the page added."""
-        credit = self._credited.get((entry["oid"], entry["path"])) if self._may_trace else None
+        credit = None
+        if self._may_trace:
+            credit = self._credited.get((entry["oid"], entry["path"]))
         return credit and credit[0].get(entry["orig"], credit[1])
 
     def _find_writer(self, entry: BlameEntry) -> LineWriter:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Texts = dict[int, str]  # line, from 1 -> its HTML, of the lines that are shown
 
 # Lines of the files of a batch, roughly; batches before worker processes are started.
-_BATCH, _ALONE = 10_000, 2
+_BATCH = 10_000
+_ALONE = 2
 _TAGS = {"k": "b", "t": "s", "c": "i"}  # kinds of highlighted text
 
 

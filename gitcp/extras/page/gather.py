@@ -91,7 +91,8 @@ def make_redaction(repo: Repo, clean: Kept) -> Callable[[Sequence[str]], list[st
     digests of texts in which nothing was found; those are not searched again."""
     if not can_read_rules(repo):
         return lambda texts: [WITHHELD for _ in texts]
-    redactor, every = get_redactor(repo), has_personal_rules(repo)
+    redactor = get_redactor(repo)
+    every = has_personal_rules(repo)
 
     def redact(texts: Sequence[str]) -> list[str]:
         data = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -135,7 +136,9 @@ def choose_branch(repo: Repo, name: str) -> str:
     end = end.removeprefix(".")
     if end in ("", "HEAD"):
         end = refs.read_branch(repo).removeprefix("refs/heads/")
-    return end if {start, end} <= branches and start != end else ""
+    if {start, end} <= branches and start != end:
+        return end
+    return ""
 
 
 def list_refs(repo: Repo) -> dict[str, list[str]]:

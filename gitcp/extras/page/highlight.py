@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _AS_IT_IS = {"stripnl": False, "ensurenl": False}
 LARGEST = 256 << 10  # characters; what is longer stays plain
 _BESIDE = 100  # lines that are looked at before and after those that are shown
-_OPENING, _CLOSING = ("/*", "<!--", "{-"), frozenset(("*/", "-->", "-}"))
+_OPENING = ("/*", "<!--", "{-")
+_CLOSING = frozenset(("*/", "-->", "-}"))
 _ALIKE = ("`", '"""', "'''", "```")
 _MARKS = re.compile(r"/\*|\*/|<!--|-->|\{-|-\}|\"\"\"|'''|```|`")
 _KIND = itemgetter(0)
@@ -62,10 +63,13 @@ def _join_spans(lines: Sequence[str], spans: Iterable[tuple[int, int]]) -> list[
 
 def _find_marks(lines: Sequence[str]) -> Marks:
     """The marks in lines."""
-    text, number, last = "\n".join(lines), 0, 0
+    text = "\n".join(lines)
+    number = 0
+    last = 0
     marks: Marks = {}
     for match in _MARKS.finditer(text):
-        number, last = number + text.count("\n", last, match.start()), match.start()
+        number = number + text.count("\n", last, match.start())
+        last = match.start()
         marks.setdefault(number, []).append(match[0])
     return marks
 
@@ -78,10 +82,12 @@ def _find_opening(marks: Marks, first: int) -> int:
     """
     earliest = max(0, first - _BESIDE)
     for number in range(first - 1, earliest - 1, -1):
-        if found := marks.get(number):
+        found = marks.get(number)
+        if found:
             if any(found.count(mark) % 2 for mark in _ALIKE):
                 return earliest
-            if directed := [mark for mark in found if mark not in _ALIKE]:
+            directed = [mark for mark in found if mark not in _ALIKE]
+            if directed:
                 return number if directed[-1] in _OPENING else first
     return first
 
@@ -106,14 +112,18 @@ def _highlight_span(lexer: Lexer, texts: list[str]) -> list[list[Run]]:
             rows[-1].append([kind, first])
         rows += ([[kind, part]] if part else [] for part in rest)
     same = ["".join([run[1] for run in row]) for row in rows] == texts
-    return rows if same else [[["", line]] if line else [] for line in texts]
+    if same:
+        return rows
+    return [[["", line]] if line else [] for line in texts]
 
 
 def _shorten_name(name: str) -> str:
     """A shorter name with the same lexer, the same for all names with an extension, so that
     _find_lexer() finds it in its cache."""
     short = "x" + name[name.find(".") :]
-    return name if _match_peculiar()(name) or _match_peculiar()(short) else short
+    if _match_peculiar()(name) or _match_peculiar()(short):
+        return name
+    return short
 
 
 @cache

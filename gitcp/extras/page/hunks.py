@@ -146,7 +146,9 @@ def _split_edit(
     begin = after
     for line in range(after, after + came):
         mark = marks.get(line + 1)
-        owner = mark.owner if mark and mark.owner.kind == "prompt" else None
+        owner = None
+        if mark and mark.owner.kind == "prompt":
+            owner = mark.owner
         if owner is not run:
             run = owner
             begin = line

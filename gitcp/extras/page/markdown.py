@@ -17,7 +17,8 @@ TAGS = frozenset(f"{_BLOCKS} code em strong del br a".split())
 _VOID = frozenset("hr br img input".split())
 _SCHEMES = ("https://", "http://", "mailto:")
 # A noncharacter in place of `<`, so that HTML in the text stays text; and its form in links.
-_LESS, _QUOTED = "\ufdd0", "%EF%B7%90"
+_LESS = "\ufdd0"
+_QUOTED = "%EF%B7%90"
 _DEEPEST = 16  # levels; deeper nodes are added to the last one
 LARGEST_TEXT = 100_000  # characters of a text that is parsed
 
@@ -53,7 +54,10 @@ class _Tree(HTMLParser):
             if len(self._open) > _DEEPEST:
                 children = siblings
             else:
-                link = _filter_address(attributes.get("href")) if tag == "a" else {}
+                if tag == "a":
+                    link = _filter_address(attributes.get("href"))
+                else:
+                    link = {}
                 siblings.append([tag, link, children])
             if tag not in _VOID:
                 self._open.append((tag, children))
@@ -63,9 +67,12 @@ class _Tree(HTMLParser):
             self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        siblings, data = self._open[-1][1], data.replace(_LESS, "<")
+        siblings = self._open[-1][1]
+        data = data.replace(_LESS, "<")
         if data == "\n" and self._open[-1][0] not in ("pre", "code"):
-            data = " " if siblings and isinstance(siblings[-1], str) else ""
+            data = ""
+            if siblings and isinstance(siblings[-1], str):
+                data = " "
         if siblings and isinstance(siblings[-1], str):
             siblings[-1] += data
         elif data:
@@ -74,4 +81,6 @@ class _Tree(HTMLParser):
 
 def _filter_address(href: str | None) -> dict[str, str]:
     address = (href or "").replace(_QUOTED, "%3C")
-    return {"href": address} if address.lower().startswith(_SCHEMES) else {}
+    if address.lower().startswith(_SCHEMES):
+        return {"href": address}
+    return {}

@@ -49,7 +49,8 @@ def name_hidden(text: str) -> str:
         return text
     if _JOINER in unusual:
         first, *rest = text.split(_JOINER)
-        text, last = first, first
+        text = first
+        last = first
         for part in rest:
             text += (_JOINER if last[-1:] > "\u2000" else _JOINED) + part
             last = part
@@ -86,7 +87,9 @@ def trace_lines(steps: Sequence[Step], before: str, after: str) -> dict[int, Ori
     for commit, old, new, hunks in reversed(steps):
         if not old or old != blob:
             return None
-        blob, end = new, 0  # end: of the last hunk in old
+        # end: of the last hunk in old
+        blob = new
+        end = 0
         lines: list[Origin | None] = []
         for start, removed, first, added in hunks:
             begin = start - 1 if removed else start
@@ -120,7 +123,8 @@ def find_links(remote: str, kind: str = "auto") -> Links:
     match = _URL.fullmatch(remote) or _SSH.fullmatch(remote)
     if not match or kind == "none":
         return {}
-    host, path = match[1].lower(), match[2].strip("/").removesuffix(".git")
+    host = match[1].lower()
+    path = match[2].strip("/").removesuffix(".git")
     if kind == "auto":
         kind = _HOSTS.get(host, "") or next((name for name in _WAYS if name in host), "")
     if kind not in _WAYS or not path or ".." in path.split("/"):
@@ -132,12 +136,16 @@ def find_links(remote: str, kind: str = "auto") -> Links:
 
 def link_commit(links: Links, oid: str) -> str:
     """The address of a commit; '' without a forge."""
-    return links["commit"].format(oid=quote(oid)) if links else ""
+    if links:
+        return links["commit"].format(oid=quote(oid))
+    return ""
 
 
 def link_file(links: Links, oid: str, path: str) -> str:
     """The address of a file of a commit; '' without a forge."""
-    return links["file"].format(oid=quote(oid), path=quote(path)) if links else ""
+    if links:
+        return links["file"].format(oid=quote(oid), path=quote(path))
+    return ""
 
 
 def list_added(edits: Sequence[Hunk]) -> list[tuple[int, int]]:

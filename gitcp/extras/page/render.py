@@ -221,7 +221,10 @@ class Page:
         key = "prompt", session.session_id, number, "" if number else text
         if key not in self._owners:
             owner = Owner("prompt", "", session.session_id, number)
-            start = session.start if turn is None else parse_seconds(turn["start"])
+            if turn is None:
+                start = session.start
+            else:
+                start = parse_seconds(turn["start"])
             prompt = PagePrompt(owner, session.agent or author["agent"], text, start)
             self._owners[key] = owner
             self._prompts[owner] = prompt
@@ -480,7 +483,9 @@ class Page:
     def _view_file(self, one: _ShownFile) -> Record:
         file = one.file
         path, old = self.clean_text([file.name, "" if file.old == file.path else file.old])
-        link = page_parts.link_file(self._links, self.tip, file.path) if file.path else ""
+        link = ""
+        if file.path:
+            link = page_parts.link_file(self._links, self.tip, file.path)
         sizes = ""
         if file.before is None:
             before, after = file.sizes
@@ -580,7 +585,10 @@ class Page:
         return sorted(told, key=lambda session: session.start)
 
     def _view_talk(self, session: PageSession, with_turns: bool) -> Record:
-        body = Talk(session, self.clean_text).draw() if with_turns else Markup()
+        if with_turns:
+            body = Talk(session, self.clean_text).draw()
+        else:
+            body = Markup()
         name, agent, resume = self.clean_text([name_talk(session), session.agent, session.resume])
         return {
             "anchor": make_anchor(session.session_id),

@@ -77,7 +77,9 @@ class Server(ThreadingHTTPServer):
         """A conversation of the page; None for none."""
         with self._drawing:
             html = self._page.draw_talk(anchor)
-        return html.encode("utf-8", "replace") if html is not None else None
+        if html is not None:
+            return html.encode("utf-8", "replace")
+        return None
 
     def wait_for_page(self, shown: int) -> int:
         """The number of the page, once another one than this is shown, or after a while."""

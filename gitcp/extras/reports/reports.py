@@ -58,7 +58,8 @@ def build_recap(repo: Repo, since: str, until: str, author: str) -> Record:
     own; open sessions, which have no author, are left out.
     """
     chosen = [f"--since={since}", *([f"--until={until}"] if until else [])]
-    chosen += [f"--author={author}"] if author else []
+    if author:
+        chosen += [f"--author={author}"]
     own = None if author else list_own_addresses(repo)
     chosen += listing.ALL
     sums = Sums()
@@ -264,7 +265,8 @@ class Replay:
     def __init__(
         self, repo: Repo, evidence: Evidence, revisions: Sequence[str], paths: Sequence[str]
     ) -> None:
-        self._repo, self._evidence = repo, evidence
+        self._repo = repo
+        self._evidence = evidence
         self._where = [b"--end-of-options", *map(encode_name, revisions or ["HEAD"]), b"--"]
         self._paths = paths
         self.survival = Survival()
@@ -374,7 +376,8 @@ class Replay:
     def _merge_files(
         self, commit: CommitCounts, states: list[Files], brought: dict[str, str]
     ) -> None:
-        files, resolved = states[0], {p["path"]: p["resolved"] for p in commit["patches"]}
+        files = states[0]
+        resolved = {p["path"]: p["resolved"] for p in commit["patches"]}
         for path, blob in brought.items():
             if not blob:
                 files.pop(path, None)
@@ -419,12 +422,14 @@ def check_range(repo: Repo, revisions: Sequence[str], target: str) -> Record:
     """
     target = target or _find_target(revisions)
     rules = parse_rules(*adapters.read_table(repo, target, "check"))
-    sums, reasons = Sums(), list["Reason"]()
+    sums = Sums()
+    reasons = list["Reason"]()
     seen: dict[str, None] = {}
     with Objects(repo):
         for commit in exports.list_commits(repo, revisions, ()):
             sums.take(count_commit(commit))
-            if (agent := commit["unsaid"]["agent"]) and not commit["linked"]:
+            agent = commit["unsaid"]["agent"]
+            if agent and not commit["linked"]:
                 reasons += judge_attested(rules, commit["oid"], agent)
         if {"need-checkpoints", "need-signatures", "no-secrets"} & rules.keys():
             for verified in verify_links(repo, revisions):
@@ -528,10 +533,16 @@ def _verify_checkpoint(
         stored = read_session(repo.objects, checkpoint, entry["index"])
         hashes[entry["session_id"]] = stored["hash"]
     commit = read_commit(repo.objects, oid)
-    changed = objects.read_changes(repo.objects, commit)[1] if commit else {}
+    if commit:
+        changed = objects.read_changes(repo.objects, commit)[1]
+    else:
+        changed = {}
     content = recorded_edits.has_content(repo.objects, checkpoint, changed)
     signed = letter in "GUXY"
-    failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []
+    if letter in _BAD:
+        failures = [f"its signature is {_WORDS[letter]}"]
+    else:
+        failures = []
     if need_signed and not signed and not failures:
         failures.append(f"its signature: {_WORDS[letter]}")
     differing = [session for session, state in hashes.items() if state == "differs"]

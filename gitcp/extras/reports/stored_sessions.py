@@ -63,7 +63,10 @@ def read_stored(repo: Repo) -> StoredSessions:
     for name, session in stored.items():
         root = _find_root(name, known_heads)
         if root == name:
-            session.title = known_heads[name].title if name in known_heads else ""
+            if name in known_heads:
+                session.title = known_heads[name].title
+            else:
+                session.title = ""
             session.tasks |= found.sessions.get(name, session).tasks
             found.sessions[name] = session
             continue

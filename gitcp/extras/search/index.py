@@ -71,7 +71,10 @@ def take_commits(repo: Repo, database: Connection, basis: Mapping[str, str]) -> 
         specs = notes.REF, mailmap
         basis = {**basis, **{spec: (repo.objects.read(spec) or ("",))[0] for spec in specs}}
         is_same = read_state(database, "basis") == basis
-        since = list(read_state(database, "heads")) if is_same else []
+        if is_same:
+            since = list(read_state(database, "heads"))
+        else:
+            since = []
         came, went, since = _list_moves(repo, since)
         database.execute("begin immediate")
         _store_commits(database, _list_linked(repo, since, came), came, went, bool(since))
@@ -122,7 +125,9 @@ def _store_commits(
     known = {(oid, checkpoint): facts for oid, checkpoint, *facts in rows}
     linked: set[tuple[str, str]] = set()
     for *row, message in carried:
-        oid, author, checkpoint = str(row[0]), row[1], str(row[-1])
+        oid = str(row[0])
+        author = row[1]
+        checkpoint = str(row[-1])
         linked.add((oid, checkpoint))
         if (oid, checkpoint) in known:
             if author != known[oid, checkpoint][1]:
@@ -172,8 +177,10 @@ def _list_linked(repo: Repo, since: Sequence[str], came: Container[str]) -> Iter
     authors = read_names(repo, {commit["oid"] for commit, _ in noted if commit})
     for commit, names in noted:
         if commit:
-            oid, message = commit["oid"], commit["message"]
-            subject, time = message.partition("\n")[0], parse_ident(commit["author"])[1]
+            oid = commit["oid"]
+            message = commit["message"]
+            subject = message.partition("\n")[0]
+            time = parse_ident(commit["author"])[1]
             yield from ((oid, authors[oid], time, subject, name, message) for name in names)
 
 
@@ -331,7 +338,8 @@ def refresh_index(repo: Repo, database: Connection, progress: Callable[[int, int
 
     The caller holds the lock of the index.
     """
-    tips, basis = _read_tips(repo), read_basis(repo)
+    tips = _read_tips(repo)
+    basis = read_basis(repo)
     _take_arrived(repo, database)
     before = read_state(database, "tips")
     if before != tips or read_state(database, "files") != basis:
@@ -444,10 +452,8 @@ def _read_checkpoint(objects: Objects, parts: Parts, tree: str) -> list[Conversa
         items = list_items(parts.read_transcript(entry["files"], entry["directory"]))
         turns = list(cut_turns(items, _get_start(metadata))) or _build_turns(metadata)
         wrote = _add_files(turns, metadata)
-        agent, branch = (
-            format.get_text(metadata, "agent"),
-            format.get_text(metadata, "branch"),
-        )
+        agent = format.get_text(metadata, "agent")
+        branch = format.get_text(metadata, "branch")
         conversations.append((str(entry["session_id"]), agent, branch, turns, wrote))
     return conversations
 
@@ -477,17 +483,21 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
     """Add to turns the files of a checkpoint's metadata, since a transcript names none for a shell;
     return the numbers of the turns that wrote them."""
     wrote: set[int] = set()
-    files, stored = metadata.get("files"), metadata.get("turns")
+    files = metadata.get("files")
+    stored = metadata.get("turns")
     by_number = {turn["number"]: turn for turn in turns}
     asked = {number: turn["prompt"] for number, turn in by_number.items()}
-    for path, file in files.items() if isinstance(files, dict) else ():
-        for turn_id in file.get("turns") or () if isinstance(file, dict) else ():
-            facts = stored.get(turn_id) if isinstance(stored, dict) else None
-            turn = by_number.get(prompt_text.find_number(asked, facts))
-            if turn:
-                wrote.add(turn["number"])
-            if turn and not any(f"/{named}".endswith(f"/{path}") for named in turn["files"]):
-                turn["files"].append(path)
+    if isinstance(files, dict):
+        for path, file in files.items():
+            for turn_id in file.get("turns") or () if isinstance(file, dict) else ():
+                facts = None
+                if isinstance(stored, dict):
+                    facts = stored.get(turn_id)
+                turn = by_number.get(prompt_text.find_number(asked, facts))
+                if turn:
+                    wrote.add(turn["number"])
+                if turn and not any(f"/{named}".endswith(f"/{path}") for named in turn["files"]):
+                    turn["files"].append(path)
     return wrote
 
 
@@ -514,8 +524,10 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
     live: dict[tuple[str, str], tuple[str, State]] = {}
     for name in others.list_state_ids(repo):
         state = others.peek_state(repo, name)
-        if state and state.get("phase") != "ended" and (version := _format_version(state)):
-            live["session", name] = version, state
+        if state and state.get("phase") != "ended":
+            version = _format_version(state)
+            if version:
+                live["session", name] = version, state
     versions = _read_versions(database, sessions=True)
     _forget_sources(database, versions.keys() - live.keys())
     for (kind, name), (version, state) in live.items():
@@ -595,7 +607,9 @@ def _store_turn(database: Connection, session: str, agent: str, branch: str, tur
 
 def _make_utf8(text: str) -> str:
     """A text that SQLite takes: a path may have any bytes."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _store_words(database: Connection, text: str) -> None:

@@ -73,7 +73,9 @@ def split_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
-_PIECE, _PIECES = 600, 16  # characters of a piece; pieces for each word
+# characters of a piece; pieces for each word
+_PIECE = 600
+_PIECES = 16
 
 
 def cut_pieces(texts: Sequence[str], words: Sequence[str]) -> list[str]:
@@ -85,7 +87,10 @@ def cut_pieces(texts: Sequence[str], words: Sequence[str]) -> list[str]:
         found: list[str] = []
         for text in texts:
             end = 0
-            while len(found) < _PIECES and (match := beginning.search(text, end)):
+            while len(found) < _PIECES:
+                match = beginning.search(text, end)
+                if not match:
+                    break
                 start = max(end, match.start() - _PIECE // 2)
                 end = match.end() + _PIECE // 2
                 found.append(text[start:end])
@@ -102,12 +107,16 @@ def build_expression(words: Sequence[str], without: Sequence[str]) -> str:
     """The FTS5 expression for turns that have all of words and none of without; '' for no words."""
     wanted = " AND ".join(map(quote_phrase, words))
     unwanted = " OR ".join(map(quote_phrase, without))
-    return f"({wanted}) NOT ({unwanted})" if wanted and unwanted else wanted
+    if wanted and unwanted:
+        return f"({wanted}) NOT ({unwanted})"
+    return wanted
 
 
 def build_near(words: Sequence[str]) -> str:
     """The FTS5 expression for turns that have all words within ten of each other; '' for one."""
-    return f"NEAR({' '.join(map(quote_phrase, words))}, 10)" if len(words) > 1 else ""
+    if len(words) > 1:
+        return f"NEAR({' '.join(map(quote_phrase, words))}, 10)"
+    return ""
 
 
 # Split a transcript into turns, with the texts of each that a search indexes.
@@ -120,7 +129,8 @@ _COMMANDS = ("command", "commands", "cmd", "pattern", "query", "url", "descripti
 def cut_turns(items: Iterable[Item], start: int = 0) -> Iterator[Turn]:
     """The turns of the items of a transcript from line, or message, start on; the first may begin
     before it."""
-    number, draft = 0, _Draft(0, "")
+    number = 0
+    draft = _Draft(0, "")
     for item in items:
         if item["kind"] == "prompt":
             if draft.has_items:
@@ -138,7 +148,9 @@ class _Draft:
 
     def __init__(self, number: int, prompt: str) -> None:
         self.has_items = False
-        self._number, self._prompt, self._time = number, prompt, 0
+        self._number = number
+        self._prompt = prompt
+        self._time = 0
         self._answers: list[str] = []
         self._calls: list[str] = []
         self._files: dict[str, None] = {}
@@ -188,4 +200,6 @@ def describe_call(name: str, arguments: object) -> tuple[str, list[str]]:
 def _format_value(value: object) -> str:
     if isinstance(value, str):
         return value
-    return " ".join(map(str, value)) if isinstance(value, list) else json.dumps(value)
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return json.dumps(value)

@@ -55,7 +55,9 @@ def find_candidates(repo: Repo, kind: str, prefix: str) -> Candidates:
             }
     if kind == "remote":
         return dict.fromkeys(_list_lines(repo, "remote"), "remote")
-    form = "%(refname)" if kind == "ref" else "%(refname:short)"
+    form = "%(refname:short)"
+    if kind == "ref":
+        form = "%(refname)"
     refs = _list_lines(repo, "for-each-ref", f"--format={form}", *_REFS[kind])
     return dict.fromkeys([*(["HEAD"] if kind == "commit" else []), *refs], "")
 
@@ -63,7 +65,9 @@ def find_candidates(repo: Repo, kind: str, prefix: str) -> Candidates:
 def _list_sessions(repo: Repo, prefix: str) -> Candidates:
     listed = {}
     for name in others.list_state_ids(repo):
-        state = others.peek_state(repo, name) if name.startswith(prefix) else None
+        state = None
+        if name.startswith(prefix):
+            state = others.peek_state(repo, name)
         if state:
             prompt = " ".join(str(state.get("first_prompt") or "").split())[:_PROMPT]
             listed[name] = f"{state.get('agent_type') or 'session'}: {prompt}"
@@ -150,7 +154,8 @@ def _find_turns(
         if hit and _fits_filters(hit, query, since, until):
             hit["score"] = score
             left += len(hits) == most
-            hits += [hit] if len(hits) < most else []
+            if len(hits) < most:
+                hits += [hit]
     return hits, left
 
 
@@ -225,7 +230,9 @@ def find_parents(repo: Repo, hits: Iterable[Hit]) -> dict[str, Parent]:
             continue  # a part is not here
         entries = {entry["session_id"]: entry for entry in checkpoint["sessions"]}
         found = heads.read([entries[session_id]] if session_id in entries else [])
-        parent = found[session_id].parent if session_id in found else ""
+        parent = ""
+        if session_id in found:
+            parent = found[session_id].parent
         if parent:
             own = heads.read([entries[parent]] if parent in entries else [])
             parents[session_id] = Parent(parent, _name_head(own.get(parent)))
@@ -274,7 +281,8 @@ def _score_turns(
         return dict.fromkeys(_match_exactly(database, query, most), 1.0), {}
     expression = rules.build_expression(query["words"], query["without"])
     scores = dict(_score_texts(database, expression, most))
-    if near := rules.build_near(query["words"]):
+    near = rules.build_near(query["words"])
+    if near:
         for (turn,) in database.execute("select rowid from texts where texts match ?", (near,)):
             if turn in scores:
                 scores[turn] *= _NEAR
@@ -282,8 +290,9 @@ def _score_turns(
     for turn, commit, score in _score_messages(database, expression, most):
         scores[turn] = scores.get(turn, 0.0) + score
         carriers.setdefault(turn, commit)
-    for turn in _match_outputs(database, query) if outputs else ():
-        scores.setdefault(turn, _OUTPUT)
+    if outputs:
+        for turn in _match_outputs(database, query):
+            scores.setdefault(turn, _OUTPUT)
     return scores, carriers
 
 
@@ -329,7 +338,10 @@ def _match_outputs(database: Connection, query: Query) -> list[int]:
         sql = "select rowid from outputs where outputs match ? union all"
         sql += " select rowid from texts where texts match ?"
         turns = {turn for (turn,) in database.execute(sql, (pieces, rules.quote_phrase(word)))}
-        matching = turns if matching is None else matching & turns
+        if matching is None:
+            matching = turns
+        else:
+            matching = matching & turns
     return sorted(matching or ())
 
 
@@ -370,7 +382,9 @@ def _build_word_choice(database: Connection, part: str) -> str | None:
         return None
     sql = "select text from word_parts where text match ? limit ?"
     words = [word for (word,) in database.execute(sql, (rules.quote_phrase(part), _MOST_WORDS + 1))]
-    return None if len(words) > _MOST_WORDS else " OR ".join(map(rules.quote_phrase, words))
+    if len(words) > _MOST_WORDS:
+        return None
+    return " OR ".join(map(rules.quote_phrase, words))
 
 
 def _build_hit(database: Connection, turn: int, carrier: str) -> Hit | None:
@@ -455,6 +469,7 @@ def _cut_surroundings(texts: Sequence[str], words: Sequence[str]) -> str:
             start = text.lower().find(word.lower())
             if start >= 0:
                 end = start + len(word)
-                before, after = text[max(0, start - 60) : start], text[end : end + 60]
+                before = text[max(0, start - 60) : start]
+                after = text[end : end + 60]
                 return " ".join(f"{before}{_MARK[0]}{text[start:end]}{_MARK[1]}{after}".split())
     return ""

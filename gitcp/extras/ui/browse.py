@@ -58,17 +58,16 @@ _LONGEST = 4_000_000  # bytes of a patch that are shown
 def split_time(seconds: float) -> tuple[str, str]:
     """A local time as its day and its minute; '' for 0."""
     local = time.localtime(seconds)
-    return (
-        (time.strftime("%A %Y-%m-%d", local), time.strftime("%H:%M", local))
-        if seconds
-        else ("", "")
-    )
+    if seconds:
+        return (time.strftime("%A %Y-%m-%d", local), time.strftime("%H:%M", local))
+    return ("", "")
 
 
 class Sessions:
     """The sessions with a state, and those behind the commits of all branches."""
 
-    name, nothing = "sessions", "no session was recorded here yet: 'gitcp status' says why"
+    name = "sessions"
+    nothing = "no session was recorded here yet: 'gitcp status' says why"
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
@@ -155,7 +154,8 @@ class Sessions:
         transcript, agent = self._read_transcript(row.item)
         turns = gather_turns(transcript, find_client(agent), load=load_entry)
         _shorten_paths((part for turn in turns for part in turn["parts"]), self._repo)
-        self._talk, self._edits = (row.id, turns), None
+        self._talk = (row.id, turns)
+        self._edits = None
         count = spans.count_noun(len(turns), "prompt")
         head = [("session ", "bold"), (shorten_id(row.id), "yellow"), (f"  {count}", "dim")]
         blocks = describe_session(row.item, turns, term.format_since)
@@ -164,11 +164,13 @@ class Sessions:
 
     def _read_transcript(self, record: Record) -> tuple[bytes, str]:
         """The transcript of a session, the client's own if there is one, and its agent."""
-        session_id, self.transcript = record["session_id"], ""
+        session_id = record["session_id"]
+        self.transcript = ""
         if session_id in others.list_state_ids(self._repo):
             state = sessions.read_state(self._repo, session_id)
             self.transcript = str(state.get("transcript_path") or "")
-            if data := client_transcript.read_live(state):
+            data = client_transcript.read_live(state)
+            if data:
                 return data, str(state.get("agent_type") or "")
         if record["checkpoint"]:
             stored = read_checkpoint(self._repo, record["checkpoint"])
@@ -200,7 +202,9 @@ class Sessions:
         if not turn_id:
             for part in item.get("parts", [item]):
                 names += part.get("ids", ())
-        edits = [edit for name in names for edit in self._find(name)]
+        edits = []
+        for name in names:
+            edits += self._find(name)
         return build_talk(item, self._draw_edits(edits))
 
     def _find(self, name: str) -> list[JournalLine]:
@@ -252,7 +256,8 @@ def _shorten_paths(parts: Iterable[Part], repo: Repo) -> None:
 class Commits:
     """The commits of HEAD with the sessions behind them."""
 
-    name, nothing = "commits", "there is no commit yet"
+    name = "commits"
+    nothing = "there is no commit yet"
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
@@ -286,7 +291,8 @@ class Commits:
 class Points:
     """The points to go back to, each with the plan of going there."""
 
-    name, nothing = "points", "no point to go back to"
+    name = "points"
+    nothing = "no point to go back to"
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
@@ -309,7 +315,8 @@ class Points:
     def list_parts(self, row: Row) -> list[Row]:
         """The plan of going to a point, and each path in it."""
         self._preview = self._preview or points.Preview(self._repo)
-        plan, patch = self._preview.get_plan(row.item), self._preview.draw_diff(row.item)
+        plan = self._preview.get_plan(row.item)
+        patch = self._preview.draw_diff(row.item)
         session = shorten_id(row.item["session_id"])
         heading = f"session {session}" if session else ""
         return list(build_plan(row, plan, cut_patch(patch), heading))
@@ -351,7 +358,8 @@ class Watch:
 
     def __init__(self, paths: Sequence[str], shown: Sessions) -> None:
         """paths: those that change with them.  shown: its transcript is one of them, too."""
-        self._paths, self._shown = paths, shown
+        self._paths = paths
+        self._shown = shown
         self._seen: list[list[int]] = []
 
     def has_changed(self) -> bool:

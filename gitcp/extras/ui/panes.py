@@ -69,8 +69,13 @@ class Source(Protocol):
 
 
 _PULLED = 8  # rows that are read before the keys are asked again
-_TWO_PANES, _THREE_PANES = 56, 132  # columns of a screen from which on they fit
-_LEFT_OF_TWO, _LEFT, _MIDDLE = 0.40, 0.30, 0.32  # shares of a screen; the latter two of three
+# columns of a screen from which on they fit
+_TWO_PANES = 56
+_THREE_PANES = 132
+# shares of a screen; the latter two of three
+_LEFT_OF_TWO = 0.40
+_LEFT = 0.30
+_MIDDLE = 0.32
 _MOST_LINES = 20_000  # of a content
 _STEP = 8  # cells that a key shifts a content by
 _END = 1 << 60  # more rows than there are
@@ -99,7 +104,9 @@ class Pane:
     """Rows, of which one is marked, and the part of them that is shown."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
-        self.rows, self.mark, self._top = list(rows), 0, 0
+        self.rows = list(rows)
+        self.mark = 0
+        self._top = 0
 
     @property
     def marked(self) -> Row | None:
@@ -125,7 +132,8 @@ class Pane:
 
     def put_rows(self, rows: Iterable[Row], *, at_end: bool = False) -> None:
         """Put other rows in place; the marked one stays marked, or the last one with at_end."""
-        row_id, self.rows = self.marked and self.marked.id, list(rows)
+        row_id = self.marked and self.marked.id
+        self.rows = list(rows)
         found = (n for n, row in enumerate(self.rows) if row.id == row_id)
         self.mark = next(found, self.mark)
         self.move(_END if at_end else 0)
@@ -144,7 +152,8 @@ class Pane:
             self._top += 1
         lines: list[Line] = []
         for number in range(self._top, min(len(self.rows), self._top + height)):
-            row, is_marked = self.rows[number], number == self.mark
+            row = self.rows[number]
+            is_marked = number == self.mark
             if self._has_heading(number):
                 lines.append([(row.day, "bold")])
             for count, line in enumerate(row.lines):
@@ -158,7 +167,9 @@ class Pane:
         return sum(len(self.rows[n].lines) + self._has_heading(n) for n in range(first, last + 1))
 
     def _has_heading(self, number: int) -> bool:
-        before = self.rows[number - 1].day if number > self._top else ""
+        before = ""
+        if number > self._top:
+            before = self.rows[number - 1].day
         return self.rows[number].day not in ("", before)
 
 
@@ -171,7 +182,9 @@ class Listing(Pane):
 
     def __init__(self, source: Source) -> None:
         super().__init__()
-        self.source, self.filter, self.awaits = source, "", ""
+        self.source = source
+        self.filter = ""
+        self.awaits = ""
         self._read: list[Row] = []
         self._completed: set[str] = set()  # ids of rows
         self._coming = source.list_rows()
@@ -179,7 +192,8 @@ class Listing(Pane):
 
     def pull(self) -> None:
         """Read the next rows, and do what waited for them."""
-        rows, count = list(islice(self._coming, _PULLED)), len(self.rows)
+        rows = list(islice(self._coming, _PULLED))
+        count = len(self.rows)
         self.is_read = len(rows) < _PULLED
         self._read += rows
         self.rows += filter(self._has_words, rows)
@@ -188,7 +202,8 @@ class Listing(Pane):
         elif self.awaits:
             new = [row.words for row in self.rows[count:]]
             found = _find(new, self.awaits, -1, 1)
-            self.mark = self.mark if found is None else count + found
+            if found is not None:
+                self.mark = count + found
             self.awaits = self.awaits if found is None else ""
         self.awaits = "" if self.is_read else self.awaits
 
@@ -217,7 +232,8 @@ class Listing(Pane):
         count, self._read, self._coming = len(self._read), [], self.source.list_rows()
         self._completed.clear()
         rows = list(islice(self._coming, max(_PULLED, count)))
-        self._read, self.is_read = rows, len(rows) < max(_PULLED, count)
+        self._read = rows
+        self.is_read = len(rows) < max(_PULLED, count)
         self.put_rows(filter(self._has_words, rows))
 
     def _has_words(self, row: Row) -> bool:
@@ -229,14 +245,16 @@ class Content:
     """Blocks as lines, and the part of them that is shown.  shift: hidden cells at the left."""
 
     def __init__(self, blocks: Sequence[Block] = ()) -> None:
-        self._blocks, self._drawn = blocks, (0, False)
+        self._blocks = blocks
+        self._drawn = (0, False)
         self._lines: list[Line] = []
         self._top = self.shift = 0
         self.beside = False
 
     def put_blocks(self, blocks: Sequence[Block], *, stays: bool) -> None:
         """Put other blocks in place; stays: what was at the top stays there."""
-        self._blocks, self._drawn = blocks, (0, False)
+        self._blocks = blocks
+        self._drawn = (0, False)
         if not stays:
             self._top = self.shift = 0
 
@@ -269,8 +287,12 @@ class Browser:
     def __init__(self, sources: Sequence[Source], title: str, bars: str = "│┃") -> None:
         """bars: what stands on the left of a pane, and of the one that has the keys."""
         self._listings = [Listing(source) for source in sources]
-        self._title, self._bars, self._chosen, self._focus = title, bars, 0, 0
-        self._parts, self._content = Pane(), Content()
+        self._title = title
+        self._bars = bars
+        self._chosen = 0
+        self._focus = 0
+        self._parts = Pane()
+        self._content = Content()
         self._shown = ["", "", ""]  # the list, its row and the part that are read
         self._asks = self._typed = self._sought = self._message = ""
         self._is_alone = self._shows_help = False
@@ -302,7 +324,8 @@ class Browser:
             return False
 
     def _load(self) -> bool:
-        listing, source = self.listing, self.listing.source
+        listing = self.listing
+        source = self.listing.source
         wanted = listing.mark + (1 if self._focus else self._height)
         if not listing.is_read and (len(listing.rows) < wanted or listing.awaits):
             listing.pull()
@@ -310,7 +333,8 @@ class Browser:
         row = listing.marked
         at = [source.name, row.id if row else "", ""]
         if self._shown[:2] != at[:2]:
-            self._shown, self._parts = at, Pane()
+            self._shown = at
+            self._parts = Pane()
             self._content.put_blocks([], stays=False)
             if row:
                 self._parts.put_rows(source.list_parts(row), at_end=row.is_live)
@@ -335,7 +359,8 @@ class Browser:
         session at work goes to the new last one."""
         for listing in self._listings:
             listing.read_again()
-        row, parts = self.listing.marked, self._parts
+        row = self.listing.marked
+        parts = self._parts
         if row and row.id == self._shown[1]:
             at_end = row.is_live and parts.mark == len(parts.rows) - 1
             parts.put_rows(self.listing.source.list_parts(row), at_end=at_end)
@@ -397,7 +422,8 @@ class Browser:
         elif key in ("q", "escape", "h", "left", "c-c", ":"):
             self._menu = Pane()
         elif key == "enter" and self._menu.marked:
-            self.chosen, self._menu = self._menu.marked.item, Pane()
+            self.chosen = self._menu.marked.item
+            self._menu = Pane()
             return "do"
         return ""
 
@@ -414,7 +440,10 @@ class Browser:
     def _move(self, key: str) -> None:
         pane = self._panes[self._focus]
         if pane is self.listing:
-            self.listing.awaits = "end" if _MOVES.get(key) == _END else ""
+            if _MOVES.get(key) == _END:
+                self.listing.awaits = "end"
+            else:
+                self.listing.awaits = ""
         if key in _MOVES:
             pane.move(_MOVES[key])
         else:
@@ -430,15 +459,19 @@ class Browser:
             self._content.shift += -_STEP if is_left else _STEP
         elif key == "tab":
             self._focus = (self._focus + 1) % 3
+        elif is_left:
+            self._focus = max(0, self._focus - 1)
         else:
-            self._focus = max(0, self._focus - 1) if is_left else min(2, self._focus + 1)
+            self._focus = min(2, self._focus + 1)
 
     def _switch(self, key: str) -> None:
         if key in map(str, range(1, len(self._listings) + 1)):
-            self._chosen, self._focus = int(key) - 1, 0
+            self._chosen = int(key) - 1
+            self._focus = 0
         elif key in ("/", "f"):
             self._focus = 0 if key == "f" else self._focus
-            self._asks, self._typed = key, self.listing.filter if key == "f" else ""
+            self._asks = key
+            self._typed = self.listing.filter if key == "f" else ""
         elif key in ("n", "N") and self._sought:
             self._search(1 if key == "n" else -1)
         elif key == "?":
@@ -466,11 +499,13 @@ class Browser:
             self.listing.set_filter(self._typed)
 
     def _search(self, way: int) -> None:
-        pane, before = self._panes[self._focus], self.listing.mark
+        pane = self._panes[self._focus]
+        before = self.listing.mark
         found = pane.seek(self._sought, way)
         went_round = not found or self.listing.mark <= before
         if pane is self.listing and way > 0 and went_round and not self.listing.is_read:
-            self.listing.mark, self.listing.awaits = before, self._sought
+            self.listing.mark = before
+            self.listing.awaits = self._sought
         elif not found:
             self._message = f"no match for '{self._sought}'"
 
@@ -523,28 +558,40 @@ class Browser:
 
     def _explain_nothing(self, width: int) -> list[Line]:
         listing = self.listing
-        text = "no row has these words" if listing.filter else listing.source.nothing
+        if listing.filter:
+            text = "no row has these words"
+        else:
+            text = listing.source.nothing
         return list(spans.wrap_line([(text if listing.is_read else "", "dim")], width))
 
     def _draw_head(self) -> Line:
         line: Line = []
         for number, listing in enumerate(self._listings):
-            name, is_shown = f"{number + 1} {listing.source.name}", number == self._chosen
+            name = f"{number + 1} {listing.source.name}"
+            is_shown = number == self._chosen
             line.append((f"[{name}]" if is_shown else f" {name} ", "bold" if is_shown else "dim"))
         line.append((f"   {self._title}", ""))
         name = self.listing.source.name
         count = f"{len(self.listing.rows):,}{'' if self.listing.is_read else '+'} {name}"
-        filtered = f"  filter: {self.listing.filter}" if self.listing.filter else ""
-        reading = "" if self.listing.is_read or self.listing.rows else "  reading …"
+        filtered = ""
+        if self.listing.filter:
+            filtered = f"  filter: {self.listing.filter}"
+        reading = "  reading …"
+        if self.listing.is_read or self.listing.rows:
+            reading = ""
         return [*line, (f"   {count}{filtered}{reading}", "dim")]
 
     def _draw_command(self) -> Line:
-        return [("$ ", "dim"), (shlex.join(self.command), "cyan")] if self.command else []
+        if self.command:
+            return [("$ ", "dim"), (shlex.join(self.command), "cyan")]
+        return []
 
     def _draw_foot(self, columns: int) -> Line:
         if self._asks:
             return [(f"{'filter: ' if self._asks == 'f' else '/'}{self._typed}_", "")]
-        waits = f"reading: {len(self.listing.rows):,} rows" if self.listing.awaits else ""
+        waits = ""
+        if self.listing.awaits:
+            waits = f"reading: {len(self.listing.rows):,} rows"
         text = self._message or waits
         foot = text or (_MENU if self._menu.rows else _FOOT)
         if spans.count_cells(foot) > columns:
@@ -553,8 +600,13 @@ class Browser:
 
 
 def _spell(action: Action) -> str:
-    words = shlex.join(["gitcp", *action.command]) if action.command else action.copied
-    return f"{words} <{action.asks}>" if action.asks else words
+    if action.command:
+        words = shlex.join(["gitcp", *action.command])
+    else:
+        words = action.copied
+    if action.asks:
+        return f"{words} <{action.asks}>"
+    return words
 
 
 def _find(texts: Sequence[str], words: str, start: int, way: int) -> int | None:
@@ -589,7 +641,10 @@ def draw_content(blocks: Iterable[Block], width: int, beside: bool) -> Iterator[
             for text in texts:
                 yield from spans.wrap_line([(text, "")], width)
         elif kind == "diff":
-            yield from _draw_sides(texts, width) if beside else draw_patch(texts)
+            if beside:
+                yield from _draw_sides(texts, width)
+            else:
+                yield from draw_patch(texts)
         else:
             yield from ([(text, "dim")] for text in texts)
 
@@ -645,16 +700,21 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
     if row and name == "sessions":
         actions += _list_of_session(row, part)
     elif row:
-        place = spans.abbreviate(row.id) if name == "commits" else row.id
+        if name == "commits":
+            place = spans.abbreviate(row.id)
+        else:
+            place = row.id
         has_point = name == "points" or row.item["checkpoints"]
-        actions += [_plan("rewind to here", "rewind", "--to", place)] if has_point else []
+        if has_point:
+            actions += [_plan("rewind to here", "rewind", "--to", place)]
         bisect = ("bisect", place, "--", "sh", "-c")
         actions.append(
             Action("bisect from here", bisect, ("bisect", "-n", place), "the command that fails")
         )
         if name == "commits":
             resume = Action("resume its conversations", ("resume", place))
-            actions += [resume] if has_point else []
+            if has_point:
+                actions += [resume]
             actions.append(Action("open a page of it", ("page", "--open", place)))
     undo = ("undo", "--yes"), ("undo", "--dry-run")
     actions.append(Action("undo what gitcp changed last", *undo))
@@ -665,14 +725,23 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
 
 def _list_of_session(row: Row, part: Row | None) -> list[Action]:
     """A prompt or a call of a session is taken back or staged alone, else the whole session."""
-    entry = part.item if part and isinstance(part.item, dict) else {}
+    if part and isinstance(part.item, dict):
+        entry = part.item
+    else:
+        entry = {}
     turn = row.item["turns"].get(entry.get("number"), "")
     calls = entry.get("ids", ())
-    what, stage, rewind = "the session's edits", list[str](), ["--session", row.id]
+    what = "the session's edits"
+    stage = list[str]()
+    rewind = ["--session", row.id]
     if turn:
-        what, stage, rewind = "this prompt's edits", ["--turn", turn], ["--turn", turn]
+        what = "this prompt's edits"
+        stage = ["--turn", turn]
+        rewind = ["--turn", turn]
     elif calls:
-        what, stage, rewind = "this call's edits", ["--call", calls[0]], ["--tool", calls[0]]
+        what = "this call's edits"
+        stage = ["--call", calls[0]]
+        rewind = ["--tool", calls[0]]
     return [
         _plan(f"take back {what}", "rewind", *rewind),
         _plan(f"stage {what}", "stage", "--session", row.id, *stage),

@@ -36,7 +36,8 @@ def build_session(record: Record, when: Day) -> Row:
     """The row of a session: an `activity` with `part`, what its newest commit stored of it, and
     `asked`, its prompts."""
     day, time = when(record["last"])
-    state, session_id = record["state"], record["session_id"]
+    state = record["state"]
+    session_id = record["session_id"]
     added = count_session(record, session_id)
     head = [(shorten_id(session_id), "yellow")]
     if state in _STATE_COLOURS:
@@ -91,7 +92,9 @@ def _draw_part(part: Part) -> list[tuple[str, str]]:
 def _shorten_path(path: str) -> str:
     """A path; of one outside of the worktree the end."""
     parts = path.split("/")
-    return "/".join(["…", *parts[-2:]]) if path.startswith("/") and len(parts) > 3 else path
+    if path.startswith("/") and len(parts) > 3:
+        return "/".join(["…", *parts[-2:]])
+    return path
 
 
 def _list_values(text: str) -> Iterator[str]:
@@ -112,11 +115,14 @@ def build_talk(part: Any, patch: Sequence[str]) -> list[Block]:
     if part["kind"] != "call":
         return [("text", part.get("text", f"image ({part.get('type', '')})").split("\n"))]
     blocks: list[Block] = []
-    if given := part.get("given", ""):
+    given = part.get("given", "")
+    if given:
         blocks.append(("text", [f"{part['name']} {part['path']}".strip(), *given.split("\n")]))
-    if changed := patch or _list_edit(part):
+    changed = patch or _list_edit(part)
+    if changed:
         blocks.append(("diff", changed))
-    if result := part.get("result", ""):
+    result = part.get("result", "")
+    if result:
         blocks.append(("code", result.split("\n")))
     return [*blocks, *(b for p in part.get("task", ()) for b in build_talk(p, ()))]
 
@@ -144,14 +150,18 @@ def build_commit(commit: Record, when: Day) -> Row:
     parts = [part for c in commit["checkpoints"] for part in c.get("contents", ())]
     agents = ", ".join(dict.fromkeys(part["agent"] or "Agent" for part in parts))
     share = format_lines(commit, ("agent",))
-    oid, subject = commit["oid"], commit["message"]
+    oid = commit["oid"]
+    subject = commit["message"]
     lines = [
         [(abbreviate(oid), "yellow"), (f" {subject}", "bold" if parts else "")],
         [("  ", ""), (commit["author"], "blue"), (f"  {agents}", "green"), (f"  {share}", "")],
     ]
     prompts = " ".join(prompt for part in parts for prompt in part["asked"])
     words = f"{oid} {day} {subject} {commit['author']} {agents} {prompts}"
-    shown = ["show", abbreviate(oid)] if parts else ["log", "-1", abbreviate(oid)]
+    if parts:
+        shown = ["show", abbreviate(oid)]
+    else:
+        shown = ["log", "-1", abbreviate(oid)]
     return Row(oid, day, lines, words, shown, commit)
 
 
@@ -180,7 +190,9 @@ def build_commit_parts(
                 ]
                 used = format_usage(part.get("token_usage_delta"), part["agent"])
                 added = count_session(commit, part["session_id"])
-                lines = f"+{spans.count_noun(added, 'line')}" if added else ""
+                lines = ""
+                if added:
+                    lines = f"+{spans.count_noun(added, 'line')}"
                 facts = [f"session {shorten_id(part['session_id'])}", used, lines]
                 talk: list[Block] = [("text", [*filter(None, facts), "", *prompt.split("\n")])]
                 row_id = f"{name} {part['session_id']} {number}"
@@ -216,10 +228,12 @@ def build_plan(
     yield Row("all", "", [[("going there ", "bold"), (effect, "")]], effect, row.command, blocks)
     changed = dict(files)
     for action in plan["actions"]:
-        path, verb = action["path"], action["verb"]
+        path = action["path"]
+        verb = action["verb"]
         line = [(f"{verb:<7}", _COLOURS[verb]), (path, ""), (f"  {action['reason']}", "dim")]
         shown: list[Block] = [("text", [f"{verb} {path}", action["reason"]])]
-        shown += [("diff", changed[path])] if path in changed else []
+        if path in changed:
+            shown += [("diff", changed[path])]
         yield Row(f"/{path}", "", [line], path, row.command, shown)
 
 
@@ -229,20 +243,32 @@ def _list_notes(plan: Plan) -> list[str]:
     return [*(f"note: {note}" for note in plan["notes"]), *conflicts]
 
 
-_PROMPT_ROWS, _SAID_ROWS = 8, 8  # lines of a prompt and of an answer of a session as a whole
+# lines of a prompt and of an answer of a session as a whole
+_PROMPT_ROWS = 8
+_SAID_ROWS = 8
 
 
 def describe_session(record: Mapping[str, Any], turns: Sequence[Turn], ago: Ago) -> list[Block]:
     """What is to be read of a session as a whole: its last prompt, who and when, the last words,
     and what is known of it."""
-    asked = turns[-1]["prompt"] if turns else record["prompt"]
+    if turns:
+        asked = turns[-1]["prompt"]
+    else:
+        asked = record["prompt"]
     rows = spans.cut_rows(asked.strip().split("\n"), _PROMPT_ROWS, _tell_left)
-    texts = [f"> {rows[0]}", *(f"  {row}" for row in rows[1:])] if asked else []
+    if asked:
+        texts = [f"> {rows[0]}", *(f"  {row}" for row in rows[1:])]
+    else:
+        texts = []
     about = [record["agent"] or "Agent", ago(record["last"])]
     if turns and turns[-1]["number"]:
         about.append(f"prompt {turns[-1]['number']} of {turns[-1]['number']}")
     texts.append(" · ".join(about))
-    said = [part["text"] for turn in turns for part in turn["parts"] if part["kind"] == "answer"]
+    said = []
+    for turn in turns:
+        for part in turn["parts"]:
+            if part["kind"] == "answer":
+                said.append(part["text"])
     if said:
         words = spans.cut_rows(said[-1].strip().split("\n"), _SAID_ROWS, _tell_left)
         texts += ["", f"said: {words[0]}", *(f"      {row}" for row in words[1:])]
@@ -265,7 +291,8 @@ def _list_facts(record: Mapping[str, Any], turns: Sequence[Turn]) -> list[str]:
     facts = [f"session {shorten_id(record['session_id'])}, {state}"]
     facts += [counted, used, f"lines of its last commit: {shares}" if shares else ""]
     names = [f"  {path}" for path in record["files_touched"]]
-    facts += ["", "not committed:", *names] if names else []
+    if names:
+        facts += ["", "not committed:", *names]
     facts += [] if turns else ["", "its conversation is not stored here"]
     return [fact for n, fact in enumerate(facts) if fact or n > 2]
 
