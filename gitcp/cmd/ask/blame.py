@@ -34,7 +34,8 @@ def run(argv: Sequence[str]) -> int:
     if argv in (["-h"], ["--help"]):
         cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_format.parse_arguments(argv)
-    flags, form = options["flags"], blame_format.choose_format(options)
+    flags = options["flags"]
+    form = blame_format.choose_format(options)
     # Start git before Repo.find() where both are sure to find the same repository.
     is_plain = find_top(os.getcwd()) and not jj.find_root(os.getcwd())
     repo = None if is_plain else Repo.find()

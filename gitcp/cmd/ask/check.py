@@ -46,5 +46,7 @@ def _format_lines(record: Record) -> Iterator[str]:
     rules = count_noun(len(record["rules"]), "rule")
     yield f"{record['verdict']}: {commits}, {rules} of '{record['target']}'"
     for reason in record["reasons"]:
-        where = f"{abbreviate(reason['commit'])} " if reason["commit"] else ""
+        where = ""
+        if reason["commit"]:
+            where = f"{abbreviate(reason['commit'])} "
         yield f"  {reason['rule']}: {where}{reason['reason']}"

@@ -100,7 +100,10 @@ def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:
         last = work.find_last_turn()
         _tell_others(repo, work, last.ids)
         return work.make_trees(last)
-    names = [args.session] if args.session is not None else []
+    if args.session is not None:
+        names = [args.session]
+    else:
+        names = []
     return work.make_trees(stage.select(repo, work.edits, names, args.by_hand))
 
 

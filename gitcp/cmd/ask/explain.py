@@ -50,7 +50,8 @@ _POINTS = 100
 def run(argv: Sequence[str]) -> int:
     """Explain a commit, a checkpoint or a session, or list the checkpoints of this branch."""
     args = cli.parse("explain", OPTIONS, argv)
-    repo, name = Repo.find_here(), _find_name(args)
+    repo = Repo.find_here()
+    name = _find_name(args)
     if args.force and not args.generate:
         raise UsageError("--force needs --generate")
     if args.json and args.raw_transcript:
@@ -125,7 +126,10 @@ def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
         if number:
             yield []
         committed = "checkpoint_id" in entry
-        draw = answers.draw_committed if committed else answers.draw_temporary
+        if committed:
+            draw = answers.draw_committed
+        else:
+            draw = answers.draw_temporary
         yield from draw(entry, term.format_time, mode)
 
 
@@ -137,7 +141,10 @@ def _list_branch(repo: Repo) -> list[Point]:
 
 def _draw_points(repo: Repo) -> Iterator[Line]:
     branch = refs.read_branch(repo)
-    branch = "(detached)" if branch == "HEAD" else branch.removeprefix("refs/heads/")
+    if branch == "HEAD":
+        branch = "(detached)"
+    else:
+        branch = branch.removeprefix("refs/heads/")
     with Objects(repo):
         branch_points = _list_branch(repo)
     rows: dict[str, Record] = {}

@@ -65,7 +65,8 @@ def run(argv: Sequence[str]) -> int:
     look_at_head(repo)
     revisions, paths = _split_names(repo, args.revision, bool(after))
     paths += after[1:]
-    paths = [os.path.abspath(path) for path in paths] if repo.top else paths
+    if repo.top:
+        paths = [os.path.abspath(path) for path in paths]
     if args.graph:
         options.append("--topo-order")  # the order of git's graph
     chosen = revisions, options, paths
@@ -97,8 +98,14 @@ def look_at_head(repo: Repo) -> None:
         with open_context(repo) as ctx:
             if not is_off(repo) and match.is_unseen(repo, ctx.head):
                 # A commit made in this worktree waits for its session's event; jj runs no hooks.
-                made = set[str]() if repo.jj_root else refs.select_made(refs.list_head_moves(repo))
-                message = "" if ctx.head in made else relink.link_pulled(ctx)
+                if repo.jj_root:
+                    made = set[str]()
+                else:
+                    made = refs.select_made(refs.list_head_moves(repo))
+                if ctx.head in made:
+                    message = ""
+                else:
+                    message = relink.link_pulled(ctx)
     except (Error, OSError) as e:
         git.append_trace("settle", f"not now: {e}")
     else:
@@ -113,7 +120,8 @@ def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:
     repo = Repo.find_here()
     scopes = [restore.name_in_worktree(repo, name) for name in (*args.revision, *paths)]
     with pack_care.open_scratch(repo) as repo, Objects(repo):
-        times, listed = _read_times(repo, args), abandoned.list_turns(repo, scopes)
+        times = _read_times(repo, args)
+        listed = abandoned.list_turns(repo, scopes)
         words = args.grep or [""]
         records = [
             record
@@ -143,24 +151,32 @@ def _read_times(repo: Repo, args: Namespace) -> tuple[float, float]:
 
 def _draw_abandoned(repo: Repo, record: Record, patch: bool) -> Iterator[Line]:
     yield from history.draw_abandoned(record, term.format_since, cli.read_width())
-    if patch and (trees := abandoned.make_trees(repo, record)):
-        _, out = repo.git.run(*_DIFF, *trees)
-        yield from answers.draw_patch(decode_name(out).splitlines())
-        yield []
+    if patch:
+        trees = abandoned.make_trees(repo, record)
+        if trees:
+            _, out = repo.git.run(*_DIFF, *trees)
+            yield from answers.draw_patch(decode_name(out).splitlines())
+            yield []
 
 
 def _list_diff_options(args: Namespace) -> list[str]:
     """The arguments of git log for --stat and -p; [] for neither."""
     width = cli.read_width()
     formats = [*(["--stat" + (f"={width}" if width else "")] if args.stat else ())]
-    formats += ["-p"] if args.patch else []
-    return [*formats, f"--color={'always' if cli.has_colour() else 'never'}"] if formats else []
+    if args.patch:
+        formats += ["-p"]
+    if formats:
+        return [*formats, f"--color={'always' if cli.has_colour() else 'never'}"]
+    return []
 
 
 def _draw_commits(repo: Repo, oneline: bool, *chosen: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(oid, text) of each commit."""
     draw = cli.choose_drawing(folded=False)
-    draw_commits = history.draw_oneline if oneline else history.draw_log
+    if oneline:
+        draw_commits = history.draw_oneline
+    else:
+        draw_commits = history.draw_log
     width = cli.read_width()
 
     def draw_each(records: Iterator[Record]) -> Iterator[tuple[str, str]]:

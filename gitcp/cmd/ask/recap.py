@@ -76,7 +76,10 @@ def _read_calendar() -> recap.Calendar:
 
 def _describe_nothing(repos: Sequence[Repo], since: str) -> str:
     """That nothing was done, and when the last session was."""
-    when = "in the last week" if since == _SINCE else f"since '{since}'"
+    if since == _SINCE:
+        when = "in the last week"
+    else:
+        when = f"since '{since}'"
     last = 0.0
     for repo in repos:
         for session in reports.list_all_sessions(repo):

@@ -87,7 +87,10 @@ def _show_in(repo: Repo, args: Namespace) -> None:
         elif args.json:
             cli.write_records(build_plain(r, args.full) for r in records)
         else:
-            patches = [steps.choose_patch(opened, r) for r in records] if args.patch else []
+            if args.patch:
+                patches = [steps.choose_patch(opened, r) for r in records]
+            else:
+                patches = []
             lines = draw_records(records, _read_view(args))
             texts = chain(cli.choose_drawing()(lines), _read_patches(opened, patches))
             cli.page_texts(texts, has_patch=args.patch)
@@ -113,7 +116,10 @@ def _show_nothing(repo: Repo, oid: str, args: Namespace) -> None:
     author = read_names(repo, {oid})[oid] if commit else ""
     newest = commits.find_newest_with_session(repo, oid)
     cli.page_lines(shown.describe_nothing({"oid": oid, "author": author}, newest), paged=False)
-    patch = [("show", "--format=", oid)] if args.patch else []
+    if args.patch:
+        patch = [("show", "--format=", oid)]
+    else:
+        patch = []
     for text in _read_patches(repo, patch):
         print(text, end="")
 

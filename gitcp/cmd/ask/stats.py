@@ -49,12 +49,15 @@ _WIDE = 100  # cells of a line without a terminal
 def run(argv: Sequence[str]) -> int:
     """Show who wrote the lines of a range."""
     words, after = cli.split_arguments(argv)
-    args, paths = cli.parse("stats", OPTIONS, words), after[1:]
+    args = cli.parse("stats", OPTIONS, words)
+    paths = after[1:]
     choice = cli.list_choice(args)
     if choice and args.survival:
         args.error("--survival follows lines through every commit of a range: name revisions")
     repo = Repo.find_here()
-    below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
+    below = "."
+    if repo.top:
+        below = os.path.relpath(os.getcwd(), repo.top)
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
     table = prices.load(repo) if args.cost else None
     if args.cost and table is None:
@@ -86,7 +89,10 @@ def _name_sessions(repo: Repo, asked: set[str]) -> dict[str, drawing.Named]:
         for session in stored_sessions.read_stored(repo).sessions.values():
             listed = asked & {session.session_id, *session.tasks}
             if listed:
-                prompt = "" if session.title else stored_sessions.read_first_prompt(repo, session)
+                if session.title:
+                    prompt = ""
+                else:
+                    prompt = stored_sessions.read_first_prompt(repo, session)
                 named = drawing.Named(session.session_id, session.title, prompt)
                 found |= dict.fromkeys((*listed, session.session_id), named)
     return found

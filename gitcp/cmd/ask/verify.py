@@ -22,7 +22,8 @@ OPTIONS = (JSON, _SIGNED, REVISIONS)
 
 def run(argv: Sequence[str]) -> int:
     """Print a line for each checkpoint; NO if one fails."""
-    args, repo = cli.parse("verify", OPTIONS, argv), Repo.find()
+    args = cli.parse("verify", OPTIONS, argv)
+    repo = Repo.find()
     failed = False
     links = reports.verify_links(repo, args.revision, args.signed)
     for number, record in enumerate(links, 1):
@@ -42,5 +43,7 @@ def _format_lines(record: Record) -> list[str]:
     signed = f", signature {signature}" if signature else ""
     if signature == "none":
         signed = ", not signed"
-    by = f" by {record['signer']}" if record.get("signer") else ""
+    by = ""
+    if record.get("signer"):
+        by = f" by {record['signer']}"
     return [f"{head}{signed}{by}", *(f"    {why}" for why in record["failures"])]

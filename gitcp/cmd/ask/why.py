@@ -37,7 +37,8 @@ def run(argv: Sequence[str]) -> int:
     path, span = blame.parse_place(args.lines)
     refuse_folder(repo, path, args.revision)
     with Objects(repo):
-        evidence, git = Evidence(repo), choose_git(repo)
+        evidence = Evidence(repo)
+        git = choose_git(repo)
         if span is None and not args.json:
             found = causes.list_causes(repo, git, evidence, path, args.revision)
             width = cli.read_width()

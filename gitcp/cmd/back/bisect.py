@@ -164,7 +164,9 @@ class Search:
 
     def __init__(self, history: History, args: Namespace, folder: str) -> None:
         """folder: where the command runs, from the root of the worktree."""
-        self._history, self._args, self._folder = history, args, folder
+        self._history = history
+        self._args = args
+        self._folder = folder
         self._repo = history.present.repo
         self._last = len(history.changes)
         self._found: dict[int, str] = {}
@@ -185,7 +187,8 @@ class Search:
     def run_in(self, place: Scratch | InPlace) -> str:
         """Search; return the outcome: found, unclear (only states that cannot be tested are left),
         both-good, both-bad or reversed.  Raises Error if the command ends the search."""
-        if outcome := self._test_ends(place):
+        outcome = self._test_ends(place)
+        if outcome:
             return outcome
         while True:
             chosen = rules.choose_next(self._found)
@@ -224,9 +227,10 @@ class Search:
 
     def _test(self, place: Scratch | InPlace, number: int) -> str:
         """The verdict of the command on a state."""
-        remaining = (
-            rules.count_runs(self._found) if len(self._found) > 1 else self._last.bit_length()
-        )
+        if len(self._found) > 1:
+            remaining = rules.count_runs(self._found)
+        else:
+            remaining = self._last.bit_length()
         done = len(self._found)
         term.show_line(
             f"bisect: run {done + 1} of about {done + max(remaining, 1)}: {self._name(number)}"
@@ -246,7 +250,8 @@ class Search:
         return verdict
 
     def _set_up(self, place: Scratch | InPlace) -> None:
-        if status := place.run(["sh", "-c", self._args.setup], self._folder):
+        status = place.run(["sh", "-c", self._args.setup], self._folder)
+        if status:
             self._tail = _read_tail(place.output)
             raise Error(f"the setup ended with status {status}:\n{self._tail}".rstrip(":\n"))
 
@@ -310,7 +315,8 @@ class Search:
             cli.show(f"the command begins to fail with one of these changes ({why}):")
         for change in changes:
             cli.show(f"  {self._describe(change, is_short=False)}")
-            if prompt := self._prompts.get(change["who"][1], ""):
+            prompt = self._prompts.get(change["who"][1], "")
+            if prompt:
                 cli.show(*(f"    > {line}" for line in prompt.splitlines()[:_TAIL]))
         trees = [self._history.read_tree(number) for number in (low, high)]
         cli.show("")
@@ -321,7 +327,10 @@ class Search:
     def _list_commands(self, low: int, changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
         """Yield (what it does, a command) for the changes."""
         first = changes[0]["who"]
-        before = self._history.changes[low - 1][-1]["who"] if low else ids.UNKNOWN
+        if low:
+            before = self._history.changes[low - 1][-1]["who"]
+        else:
+            before = ids.UNKNOWN
         point = _get_id(first) or (f"{_get_id(before)}{points.AFTER}" if _get_id(before) else "")
         if point:
             yield "\nto go back before it", f"gitcp rewind --to {shlex.quote(point)}"
@@ -331,7 +340,8 @@ class Search:
 
     def _show_agreement(self, outcome: str) -> None:
         """Say that there is nothing to find, and why that may be."""
-        good, bad = self._args.good, self._args.bad
+        good = self._args.good
+        bad = self._args.bad
         if outcome == "reversed":
             cli.show(f"the command fails at '{good}' and passes at '{bad}': it was repaired")
             return
@@ -363,16 +373,23 @@ class Search:
         )
 
     def _tell(self, outcome: str, changes: Sequence[Change]) -> None:
-        session = changes[0]["who"][0] if outcome == "found" else ""
+        session = ""
+        if outcome == "found":
+            session = changes[0]["who"][0]
         if not session:
             console.warn("no single call was found, so no session was told")
             return
         low, high = rules.find_range(self._found)
         trees = [self._history.read_tree(number) for number in (low, high)]
         diff = decode_name(self._repo.git.run(*points.DIFF, *trees)[1])
-        cut = "\n(the rest is left out)" if len(diff) > _MOST_TOLD else ""
+        cut = ""
+        if len(diff) > _MOST_TOLD:
+            cut = "\n(the rest is left out)"
         command, (_, turn, call) = shlex.join(self._args.words), changes[0]["who"]
-        what = f"your call {call}" if call else f"a call of your turn {turn}"
+        if call:
+            what = f"your call {call}"
+        else:
+            what = f"a call of your turn {turn}"
         others.leave_message(
             self._repo,
             session,
@@ -417,7 +434,9 @@ def _get_id(who: tuple[str, str, str]) -> str:
 
 def _join_names(paths: Iterable[str]) -> str:
     names = list(paths)
-    more = f" and {len(names) - _TAIL} more" if len(names) > _TAIL else ""
+    more = ""
+    if len(names) > _TAIL:
+        more = f" and {len(names) - _TAIL} more"
     return ", ".join(names[:_TAIL]) + more
 
 

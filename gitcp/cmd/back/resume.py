@@ -91,14 +91,17 @@ def run(argv: Sequence[str]) -> int:
         ]
         conversation.write_restored(repo, restored, args.name)
     _report_restored(restored, args)
-    return NO if any(outcome["what"] == conversation.IMPOSSIBLE for outcome in restored) else OK
+    if any(outcome["what"] == conversation.IMPOSSIBLE for outcome in restored):
+        return NO
+    return OK
 
 
 def _hand_over(repo: Repo, args: Namespace) -> int:
     """Write the prompt by which another client goes on, or the command that gives it that."""
     if args.switch or args.worktree or args.force or (args.print and args.json):
         args.error("--with takes only --print or --json, --size, --offline and a name")
-    client, size = get_client(getattr(args, "with")), args.size or handover_text.DEFAULT
+    client = get_client(getattr(args, "with"))
+    size = args.size or handover_text.DEFAULT
     if not handover_text.LEAST <= size <= handover_text.MOST:
         args.error(f"--size is from {handover_text.LEAST} to {handover_text.MOST} bytes")
     with pack_care.open_scratch(repo) as scratch, Objects(scratch):
@@ -108,12 +111,14 @@ def _hand_over(repo: Repo, args: Namespace) -> int:
         cli.write_bytes([made["text"].encode("utf-8", "replace")])
         return OK
     words = ["gitcp", "resume", "--with", client.NAME, "--print"]
-    words += [f"--size={args.size}"] if args.size else []
+    if args.size:
+        words += [f"--size={args.size}"]
     printed = shlex.join([*words, made["session_id"]])
     command = client.format_begin_command(f'"$({printed})"')
-    notes = (
-        [] if command else [f"{client.AGENT_TYPE} takes no prompt at its start: give it this one"]
-    )
+    if command:
+        notes = []
+    else:
+        notes = [f"{client.AGENT_TYPE} takes no prompt at its start: give it this one"]
     session = {"session_id": made["session_id"], "agent": made["agent"]}
     if args.json:
         told = {"what": "handed-over", "command": command or printed, "notes": notes}

@@ -119,7 +119,8 @@ def _make_directory(repo: Repo, args: Namespace) -> int:
     below = [restore.name_in_worktree(repo, path) for path in args.path]
     what = steps.write_directory(repo, point, os.path.abspath(args.into), below)
     cli.show(f"made {what} in '{args.into}'")
-    if lacking := plan.describe_lacking(point["kind"], point["lacking"]):
+    lacking = plan.describe_lacking(point["kind"], point["lacking"])
+    if lacking:
         cli.show(f"note: {lacking}")
     return OK
 
@@ -130,7 +131,8 @@ def _check_words(repo: Repo, words: Iterable[str], listed: bool) -> None:
     for word in words:
         if not os.path.lexists(word):
             kind = _find_kind(repo, word)
-            if hint := _HINTS.get(kind):
+            hint = _HINTS.get(kind)
+            if hint:
                 raise UsageError(f"'{word}' is a {kind}: {hint}")
             if listed:
                 what = f"no such point, session or file: '{word}'"
@@ -167,7 +169,9 @@ def name_agents(repo: Repo, listed: Iterable[Point]) -> dict[str, str]:
     """session id -> its client, of the sessions of points."""
     agents = {}
     for session_id in {point["session_id"] for point in listed}:
-        state = others.peek_state(repo, session_id) if session_id else None
+        state = None
+        if session_id:
+            state = others.peek_state(repo, session_id)
         agents[session_id] = str((state or {}).get("agent_type") or "")
     return agents
 
@@ -184,7 +188,8 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     if not listed:
         print(_NO_POINT)
         return None
-    preview, agents = points.Preview(repo), name_agents(repo, listed)
+    preview = points.Preview(repo)
+    agents = name_agents(repo, listed)
 
     def draw_entry(number: int, width: int) -> Line:
         row = going_back.build_point_row(listed[number], "", agents, term.format_since)
@@ -224,7 +229,10 @@ def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
     if not args.transcript_only or point["gone"]:
         _check_complete(point, args)
     below = [restore.name_in_worktree(repo, path) for path in args.path]
-    wisher = points.wish_nothing() if args.transcript_only else points.go_to_point(point, below)
+    if args.transcript_only:
+        wisher = points.wish_nothing()
+    else:
+        wisher = points.go_to_point(point, below)
     reason = f"to {plan.shorten_names([point])[point['id']]}"
     if below:
         reason += f", {' '.join(below)}"

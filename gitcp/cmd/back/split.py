@@ -77,10 +77,14 @@ class _Splitting:
     """One run of the command.  branch: that of HEAD before the change was read."""
 
     def __init__(self, repo: Repo, args: Namespace, branch: str, splitter: Splitter) -> None:
-        self._repo, self._args, self._branch, self._splitter = repo, args, branch, splitter
+        self._repo = repo
+        self._args = args
+        self._branch = branch
+        self._splitter = splitter
 
     def run(self) -> int:
-        splitter, args = self._splitter, self._args
+        splitter = self._splitter
+        args = self._args
         named = select(self._repo, splitter.stager.present.lines, args.session).ids
         keys = splitter.list_keys(named)
         shares = self._plan(keys, splitter.first)
@@ -108,7 +112,9 @@ class _Splitting:
 
     def _plan(self, keys: Sequence[Key], tree: str) -> list[Share]:
         shares = [*self._splitter.plan(keys, tree, self._args.with_overlaps)]
-        rest = self._splitter.make_rest(shares[-1]["tree"]) if shares else None
+        rest = None
+        if shares:
+            rest = self._splitter.make_rest(shares[-1]["tree"])
         return [*shares, *([rest] if rest else [])]
 
     def _make(self, keys: Sequence[Key], shares: list[Share]) -> list[Made]:
@@ -138,8 +144,12 @@ class _Splitting:
     def _tell_nothing(self, shares: Sequence[Share], keys: Sequence[Key]) -> int:
         self._splitter.list_left(keys, self._splitter.first)
         if not self._args.json:
-            whose = f"all of it is by {self._name(shares[0])}" if shares else "no session wrote it"
-            what = "the last commit" if self._splitter.commit else "what is not committed"
+            whose = "no session wrote it"
+            if shares:
+                whose = f"all of it is by {self._name(shares[0])}"
+            what = "what is not committed"
+            if self._splitter.commit:
+                what = "the last commit"
             cli.show(f"nothing to split in {what}: {whose}")
         stage.warn_left(self._splitter.overlaps, self._splitter.needs, by_split=True)
         return NO
@@ -151,9 +161,9 @@ class _Splitting:
         else:
             for n, share in enumerate(shares):
                 head = abbreviate(made[n]["commit"] if made else "-" * 40)
-                message = (
-                    need_commit(self._repo.objects, made[n]["commit"])["message"] if made else ""
-                )
+                message = ""
+                if made:
+                    message = need_commit(self._repo.objects, made[n]["commit"])["message"]
                 subject = (message or share["message"]).partition("\n")[0]
                 cli.show(f"  {head} {subject}")
                 sums = [sum(part[key] for part in share["parts"]) for key in ("added", "removed")]
@@ -178,7 +188,10 @@ class _Splitting:
         here = open_work.read_open_work(self._repo, ()).places.get(self._repo.worktree_id, {})
         left = False
         for path, owners in sorted(here.items()):
-            asked = owners & session_ids if self._args.session else owners
+            if self._args.session:
+                asked = owners & session_ids
+            else:
+                asked = owners
             if asked:
                 whose = " and ".join(f"session {shorten_id(owner)}" for owner in sorted(asked))
                 console.warn(f"'{path}' still has work of {whose} that is in no commit")
@@ -188,7 +201,9 @@ class _Splitting:
     def _name(self, share: Share) -> str:
         if not share["session_id"]:
             return "what no session wrote"
-        turns = f", {count_noun(len(share['turns']), 'prompt')}" if share["turns"] else ""
+        turns = ""
+        if share["turns"]:
+            turns = f", {count_noun(len(share['turns']), 'prompt')}"
         return f"session {shorten_id(share['session_id'])}{turns}"
 
 

@@ -69,7 +69,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[str]) -> int:
-    step, whose = "", (names, args.by_hand, args.turn, args.call)
+    step = ""
+    whose = (names, args.by_hand, args.turn, args.call)
     with nullcontext() if args.dry_run else hold_log(repo):
         stager = stage.read_change(repo, args.dry_run)
         selection = stage.select(repo, stager.present.lines, *whose)
@@ -101,7 +102,10 @@ def _show(found: Sequence[Part], selection: Selection, dry: bool) -> None:
         cli.show(f"nothing to stage of {selection.describe()}")
         return
     for part in found[:_LISTED]:
-        kind = "deleted" if part["new"] is None else "new" if part["old"] is None else "changed"
+        if part["new"] is None:
+            kind = "deleted"
+        else:
+            kind = "new" if part["old"] is None else "changed"
         cli.show(f"  {kind:<8} {part['path']}  +{part['added']} -{part['removed']}")
     if len(found) > _LISTED:
         cli.show(f"  and {len(found) - _LISTED} more")
@@ -114,8 +118,12 @@ def _show(found: Sequence[Part], selection: Selection, dry: bool) -> None:
 
 def warn_left(overlaps: Iterable[Left], needs: Iterable[Left], by_split: bool = False) -> None:
     """Say on stderr what stage, or split, leaves out, and why."""
-    takes = "commits them with the last one" if by_split else "stages them as they stand"
-    lacks = "not committed" if by_split else "not staged (--with-needed stages them too)"
+    takes = "stages them as they stand"
+    if by_split:
+        takes = "commits them with the last one"
+    lacks = "not staged (--with-needed stages them too)"
+    if by_split:
+        lacks = "not committed"
     for left in overlaps:
         whose = " and ".join(map(_name, left["authors"]))
         reason = f"{whose} replaced the same lines (--with-overlaps {takes})"
@@ -129,9 +137,14 @@ def _locate(left: Left) -> str:
     if not left["first"]:
         return f"'{left['path']}'"
     many = f"lines {left['first']}-{left['last']}"
-    what = many if left["first"] < left["last"] else f"line {left['first']}"
+    if left["first"] < left["last"]:
+        what = many
+    else:
+        what = f"line {left['first']}"
     return f"'{left['path']}' {what}"
 
 
 def _name(session_id: str) -> str:
-    return f"session {shorten_id(session_id)}" if session_id else "no agent"
+    if session_id:
+        return f"session {shorten_id(session_id)}"
+    return "no agent"

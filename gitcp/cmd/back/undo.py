@@ -67,7 +67,9 @@ LIST = make_flag("--list", "list the steps, and change nothing")
 
 def _count_or_step(text: str) -> str:
     """Check an argument that is a number of steps or the id of a step."""
-    return str(parse_positive(text)) if text == "0" else text
+    if text == "0":
+        return str(parse_positive(text))
+    return text
 
 
 COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, YES, JSON)
@@ -134,8 +136,11 @@ class Agreement:
     """
 
     def __init__(self, repo: Repo, args: Namespace, ask: bool = False, force: bool = True) -> None:
-        self._repo, self._args = repo, args
-        self._ask, self._force, self._terminal = ask, force, sys.stdin.isatty()
+        self._repo = repo
+        self._args = args
+        self._ask = ask
+        self._force = force
+        self._terminal = sys.stdin.isatty()
 
     def __call__(self, prepared: Prepared, _: Sequence[Step]) -> bool:
         if not self._args.json:
@@ -185,22 +190,34 @@ class MoveAgreement(Agreement):
         self._word, self._terminal = word, self._terminal and sys.stdout.isatty()
 
     def __call__(self, prepared: Prepared, moved: Sequence[Step]) -> bool:
-        oldest, args = moved[-1], self._args
-        branch, here = oldest.get("branch", ""), refs.read_branch(self._repo)
-        other = undo.name_branch(branch) if branch not in ("", here) else ""
+        oldest = moved[-1]
+        args = self._args
+        branch = oldest.get("branch", "")
+        here = refs.read_branch(self._repo)
+        other = ""
+        if branch not in ("", here):
+            other = undo.name_branch(branch)
         agreed = super().__call__(prepared, moved)
         if (self._terminal or args.dry_run) and not args.json:  # below the plan, which may be long
             since = undo.count_commits_since(self._repo, oldest)
-            branches = (other, undo.name_branch(here)) if other else ("", "")
+            if other:
+                branches = (other, undo.name_branch(here))
+            else:
+                branches = ("", "")
             ago = term.format_since
             lines = going_back.draw_moved_steps(self._word, moved, since, branches, ago)
             cli.page_lines(lines, paged=False)
         if not agreed:
             return False
-        committed = _list_committed(prepared) if other and not args.yes else []
+        if other and not args.yes:
+            committed = _list_committed(prepared)
+        else:
+            committed = []
         asks = self._terminal and not args.yes and not args.json
         if committed and not asks:
-            more = f" and {len(committed) - 1} more" if committed[1:] else ""
+            more = ""
+            if committed[1:]:
+                more = f" and {len(committed) - 1} more"
             raise Error(
                 f"{self._word} would change '{committed[0]}'{more}, committed on"
                 f" '{undo.name_branch(here)}', for a step on '{other}'; --yes does it"
@@ -229,7 +246,9 @@ def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:
     kinds = [*_LOSSES.values(), _OTHERS]
     for paths, (one, several, remedy) in zip(losses, kinds, strict=True):
         if paths:
-            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+            more = ""
+            if len(paths) > _NAMED:
+                more = f" and {len(paths) - _NAMED} more"
             names = ", ".join(f"'{path}'" for path in paths[:_NAMED]) + more
             what, them = (several, "them") if len(paths) > 1 else (one, "it")
             yield f"{what}: {names}; {remedy.format(them)}"
@@ -240,7 +259,8 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
     if args.tell and outcome["step"]:
         paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
         name = _STEPS.get(word, "rewind")
-        outcome["notes"] += restore.tell_agents(repo, name, paths) if paths else []
+        if paths:
+            outcome["notes"] += restore.tell_agents(repo, name, paths)
     if args.json:
         if not args.dry_run:
             talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}
@@ -271,7 +291,9 @@ def _describe_outcome(outcome: Outcome, word: str) -> str:
         done = f"{word}: {outcome['subject']} ({done})"
         if not sys.stdout.isatty():
             return done
-    takes = "redo' repeats it" if word == "undone" else "undo' takes it back"
+    takes = "undo' takes it back"
+    if word == "undone":
+        takes = "redo' repeats it"
     return f"{done}. 'gitcp {takes}"
 
 

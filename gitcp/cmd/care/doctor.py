@@ -50,12 +50,17 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records(items)
     else:
         _print_findings(repo, items, args.verbose, tried=args.fix and not args.dry_run)
-    return NO if any("fixed" not in item for item in items) else OK
+    if any("fixed" not in item for item in items):
+        return NO
+    return OK
 
 
 def _print_findings(repo: Repo, items: Sequence[Finding], everything: bool, tried: bool) -> None:
     state = installation.read_state(repo)
-    beginning = "" if state == installation.ENABLED else explain_beginning(state, not repo.top)
+    if state == installation.ENABLED:
+        beginning = ""
+    else:
+        beginning = explain_beginning(state, not repo.top)
     if everything:
         reasons = findings.list_reasons(items, lambda kind: table.find_row(kind).words, tried=tried)
         cli.show(*reasons)
@@ -105,7 +110,10 @@ def _fix(repo: Repo, quiet: bool) -> list[Finding]:
 def _ask_for(item: Finding) -> str:
     """What is wrong and what would be done, as a question without its mark."""
     remedy = str(item["remedy"])
-    does = f"{item['fix']} it" if remedy.startswith(("'", "gitcp doctor")) else remedy
+    if remedy.startswith(("'", "gitcp doctor")):
+        does = f"{item['fix']} it"
+    else:
+        does = remedy
     return f"{item['reason']}: {does}"
 
 

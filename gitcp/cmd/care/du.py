@@ -58,7 +58,9 @@ def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     """The sums as a table with their total.  exact: show bytes, not larger units."""
 
     def format_size(size: int) -> str:
-        return str(size) if exact else findings.format_size(size)
+        if exact:
+            return str(size)
+        return findings.format_size(size)
 
     rows = [(size, f"{_name_group(name, by)}  ({count})") for name, size, count in sums]
     rows.append((sum(size for _, size, _ in sums), "total"))

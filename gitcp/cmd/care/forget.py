@@ -42,7 +42,8 @@ _ELSEWHERE = "copies that others have fetched, or that a forge keeps, cannot be 
 
 def run(argv: Sequence[str]) -> int:
     """Forget what is chosen, and print what is left to do."""
-    args, repo = cli.parse("forget", OPTIONS, argv), Repo.find()
+    args = cli.parse("forget", OPTIONS, argv)
+    repo = Repo.find()
     choice = _read_choice(repo, args)
     if args.dry_run:
         return _show_counts(repo, args, choice)
@@ -66,7 +67,9 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
             count = _forget_there(repo, place)
             moved_there += count
             if not args.json:
-                has = "does not have it any more" if count else "has nothing of it"
+                has = "has nothing of it"
+                if count:
+                    has = "does not have it any more"
                 print(f"'{place.label}' {has}")
     finally:
         forgetting.purge_objects(repo, moved)
@@ -131,12 +134,15 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
     if recorded is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = recorded
-    return Choice(session=name) if kind == "session" else Choice(checkpoint=name)
+    if kind == "session":
+        return Choice(session=name)
+    return Choice(checkpoint=name)
 
 
 def _need_destinations(repo: Repo) -> list[Place]:
     """The places that were agreed to; raises Error without one."""
-    if settled := places.settle(repo):
+    settled = places.settle(repo)
+    if settled:
         console.tell(settled)
     return places.need_destinations(repo)
 

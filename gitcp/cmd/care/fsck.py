@@ -19,7 +19,9 @@ OPTIONS = upkeep.OPTIONS["check-store"]
 
 def run(argv: Sequence[str]) -> int:
     """Write the findings; NO if an error or a warning is not repaired."""
-    args, failures, listed = cli.parse("fsck", OPTIONS, argv), 0, list["Finding"]()
+    args = cli.parse("fsck", OPTIONS, argv)
+    failures = 0
+    listed = list["Finding"]()
     for finding in upkeep.check_store((), args):
         failures += findings.count_failures([finding])
         if args.json:
@@ -43,7 +45,8 @@ def _build_row(finding: Finding, tried: bool) -> tuple[str, str, str]:
     """The row of a finding for group_lines(); tried: whether to repair it was tried."""
     row = table.find_row(finding["kind"])
     problem = f"{row.words} ({row.code})"
-    if done := finding.get("repaired"):
+    done = finding.get("repaired")
+    if done:
         return f"repaired: {problem}", f"{finding['subject']}: {done}", ""
     remedy = {"remedy": row.remedy, "fix": row.fix}
     helps = findings.format_remedy(remedy, "gitcp fsck --fix", tried=tried)

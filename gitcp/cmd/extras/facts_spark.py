@@ -43,7 +43,10 @@ def run(argv: Sequence[str]) -> int:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     failed = 0
     with dataset.open_session(args.master) as spark:
-        sources = dataset.read_sources(args.list) if args.list else []
+        if args.list:
+            sources = dataset.read_sources(args.list)
+        else:
+            sources = []
         for record in dataset.export_all(spark, sources, directory, args.light):
             failed += record["state"] == "failed"
             if args.json:

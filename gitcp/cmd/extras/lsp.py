@@ -58,7 +58,8 @@ class Document:
 
     def __init__(self, repository: Repository, path: str) -> None:
         """path: absolute, without links."""
-        self.repository, self._path = repository, path
+        self.repository = repository
+        self._path = path
         self._stamps: list[list[int]] = []
         self._lines: list[Record] = []
         self._text: str | None = None
@@ -73,7 +74,8 @@ class Document:
         if stamps != self._stamps:
             inside = os.path.relpath(self._path, self.repository.repo.worktree)
             self._lines = self.repository.blame(inside)
-            self._stamps, self._text = stamps, None
+            self._stamps = stamps
+            self._text = None
             self._conversations.clear()
         if text != self._text:
             old = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
@@ -96,17 +98,22 @@ class Document:
         key = tuple(line[key] for key in keys)
         if key not in self._conversations:
             session = line["who"] == "session"
-            self._conversations[key] = (
-                self.repository.read_conversation(line) if session else (None, [])
-            )
+            if session:
+                self._conversations[key] = self.repository.read_conversation(line)
+            else:
+                self._conversations[key] = (None, [])
         return self._conversations[key]
 
     def read_subject(self, line: Record) -> str:
         """The subject of the commit that added a line, '' for an uncommitted one."""
         oid = line["commit"]
         if oid not in self._subjects:
-            commit = self.repository.repo.objects.read(oid) if oid.strip("0") else None
-            message = commit[2].partition(b"\n\n")[2] if commit else b""
+            commit = None
+            if oid.strip("0"):
+                commit = self.repository.repo.objects.read(oid)
+            message = b""
+            if commit:
+                message = commit[2].partition(b"\n\n")[2]
             self._subjects[oid] = message.partition(b"\n")[0].decode("utf-8", "replace")
         return self._subjects[oid]
 
@@ -140,7 +147,8 @@ class Editor:
 
     def close(self, uri: str) -> None:
         """Drop the document of a file that was closed."""
-        if document := self._documents.pop(self._find_path(uri), None):
+        document = self._documents.pop(self._find_path(uri), None)
+        if document:
             document.repository.close()
 
     def format_hover(self, uri: str, number: int) -> str:
@@ -151,7 +159,8 @@ class Editor:
         record = records[number]
         if record is None:
             return answers.UNSAVED
-        conversation, subject = document.read_conversation(record), document.read_subject(record)
+        conversation = document.read_conversation(record)
+        subject = document.read_subject(record)
         return console.escape_unprintable(answers.format_hover(record, conversation, subject))
 
     def read_line(self, uri: str, number: int) -> dict[str, str] | None:
@@ -161,7 +170,10 @@ class Editor:
         if document is None or number >= len(records):
             return None
         record = records[number]
-        author = answers.UNSAVED if record is None else answers.name_author(record)
+        if record is None:
+            author = answers.UNSAVED
+        else:
+            author = answers.name_author(record)
         return {
             "author": console.escape_unprintable(author),
             "turn": record["turn_id"] or "" if record and record["who"] == "session" else "",
@@ -173,7 +185,9 @@ class Editor:
         from pygls.uris import from_fs_path
 
         document, records = self.look_up(uri)
-        record = records[number] if number < len(records) else None
+        record = None
+        if number < len(records):
+            record = records[number]
         if document is None or record is None or record["who"] != "session":
             return ""
         return from_fs_path(self._write(document, record)) or ""
@@ -220,7 +234,8 @@ def register_answers(editor: Editor) -> None:
 
     @editor.server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     def answer_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
-        uri, lenses = params.text_document.uri, []
+        uri = params.text_document.uri
+        lenses = []
         for number, title in answers.list_lenses(editor.look_up(uri)[1]):
             command = types.Command(title, _SHOW_TURN, arguments=[uri, number])
             lenses.append(types.CodeLens(_make_line_start(number), command))
@@ -229,7 +244,9 @@ def register_answers(editor: Editor) -> None:
     @editor.server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def answer_definition(params: types.DefinitionParams) -> types.Location | None:
         uri = editor.write_turn(params.text_document.uri, params.position.line)
-        return types.Location(uri, _make_line_start(0)) if uri else None
+        if uri:
+            return types.Location(uri, _make_line_start(0))
+        return None
 
     @editor.server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def close(params: types.DidCloseTextDocumentParams) -> None:

@@ -130,7 +130,9 @@ def _redact(repository: Repository, records: Iterable[Record]) -> Iterator[Recor
             return [convert(part) for part in value]
         if isinstance(value, bytes):
             return redactor.redact_transcript(repository.repo, value)
-        return redact(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return redact(value)
+        return value
 
     return map(convert, records)
 
@@ -149,7 +151,10 @@ def _list_abandoned(repository: Repository, path: str, words: str, limit: int) -
         return iter(["nothing that was given up is known there"])
     shown = found[: max(1, min(limit, _MOST))]
     lines = (line for record in shown for line in history.draw_abandoned(record, term.format_since))
-    more = [f"{len(found) - len(shown)} more: ask with a higher limit"] if found != shown else []
+    if found != shown:
+        more = [f"{len(found) - len(shown)} more: ask with a higher limit"]
+    else:
+        more = []
     return chain(spans.list_texts(lines), more)
 
 

@@ -70,7 +70,9 @@ def do_action(action: Action) -> str:
         if _call(action.plan):
             _ask("Nothing is done.  Enter goes back: ")
             return f"nothing was done: {words}"
-    typed = _ask(f"{action.asks.capitalize()}: ") if action.asks else ""
+    typed = ""
+    if action.asks:
+        typed = _ask(f"{action.asks.capitalize()}: ")
     command = [*action.command, *([typed] if action.asks else ())]
     words = shlex.join(["gitcp", *command])
     cli.say(f"$ {words}")
@@ -78,7 +80,9 @@ def do_action(action: Action) -> str:
         return f"nothing was done: {words}"
     status = _call(command)
     _ask("Enter goes back: ")
-    return f"done: {words}" if status == OK else f"it ended with status {status}: {words}"
+    if status == OK:
+        return f"done: {words}"
+    return f"it ended with status {status}: {words}"
 
 
 def _call(command: Sequence[str]) -> int:

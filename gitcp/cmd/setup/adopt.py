@@ -31,7 +31,10 @@ def run(argv: Sequence[str]) -> int:
     """Make this worktree the session's home, and print the work that it left elsewhere."""
     args = cli.parse("adopt", OPTIONS, argv)
     with open_here() as ctx:
-        source = open_context(Repo.find(args.directory)) if args.directory else ctx
+        if args.directory:
+            source = open_context(Repo.find(args.directory))
+        else:
+            source = ctx
         record = sessions.adopt_session(ctx, source, args.session)
     if args.json:
         cli.write_records([record])

@@ -48,7 +48,8 @@ def format_script(shell: str) -> str:
 
 def list_rows(name: str) -> Rows:
     """The options and arguments of a command."""
-    if module := commands.get_module(name):
+    module = commands.get_module(name)
+    if module:
         options: Rows = import_module(module).OPTIONS
         return options
     return stages.find_stage(name)[1]

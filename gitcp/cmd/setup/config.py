@@ -26,7 +26,8 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the settings, or set one; with --check the status is NO if one is wrong."""
     args = cli.parse("config", OPTIONS, argv)
-    repo, keys = Repo.find_here(), [args.key, *args.value] if args.key else []
+    repo = Repo.find_here()
+    keys = [args.key, *args.value] if args.key else []
     if len(keys) == 2 and not hook_texts.find_key(keys[1]):
         if args.check or args.json:
             raise UsageError("--check and --json only show settings: they take no value")
@@ -54,7 +55,9 @@ def _format_lines(records: Iterable[Record]) -> Iterator[str]:
             facts.append(f"default {setting['default']}")
         if setting["complaint"]:
             facts.append(f"not '{setting['text']}', which {setting['complaint']}")
-        value = f" = {setting['value']}" if setting["value"] else ""
+        value = ""
+        if setting["value"]:
+            value = f" = {setting['value']}"
         yield f"{setting['key']}{value}  ({'; '.join(facts)})"
         if setting["meaning"]:
             yield f"    {setting['meaning']}"

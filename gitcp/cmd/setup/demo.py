@@ -50,9 +50,10 @@ def make_scene(scratch: str) -> Scene:
     with open(os.path.join(programs, "gitcp"), "w", encoding="utf-8") as script:
         script.write(f'#!/bin/sh\nexec {shlex.join(shell.build_own_command())} "$@"\n')
     os.chmod(script.name, 0o755)
-    identity = {
-        f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in _PERSON.items()
-    }
+    identity = {}
+    for role in ("AUTHOR", "COMMITTER"):
+        for k, v in _PERSON.items():
+            identity[f"GIT_{role}_{k}"] = v
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     path = programs + os.pathsep + os.environ.get("PATH", os.defpath)
     places = {"HOME": home, "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -67,7 +68,9 @@ class Scene:
     """A repository and a home directory.  env: for the programs that run there."""
 
     def __init__(self, repo: str, home: str, env: Mapping[str, str]) -> None:
-        self.repo, self.home, self.env = repo, home, env
+        self.repo = repo
+        self.home = home
+        self.env = env
 
     def write(self, path: str, text: str, mode: str = "w") -> None:
         """Write a text to a file, and make its directories; mode "a" appends."""
@@ -117,7 +120,8 @@ class Scene:
             began = time.monotonic()
             for line in self._read("events.jsonl"):
                 event = json.loads(line)
-                payload, name = event["payload"], event["event"]
+                payload = event["payload"]
+                name = event["event"]
                 if name == "UserPromptSubmit":  # so that no two turns have the same second
                     time.sleep(1 - time.time() % 1)
                 env = {**event["env"], "CLAUDE_PID": pid, "CLAUDE_PROJECT_DIR": self.repo}
@@ -132,7 +136,8 @@ class Scene:
                     if status:
                         raise Error(f"the hook of {name} ended with status {status}: {output}")
                 began = time.monotonic()
-                if seen := describe_event(name, payload, self.repo):
+                seen = describe_event(name, payload, self.repo)
+                if seen:
                     yield seen
 
     def _read(self, name: str) -> list[str]:
@@ -156,7 +161,11 @@ class Scene:
         with open(os.path.join(self.repo, ".claude", "settings.local.json"), encoding="utf-8") as f:
             groups = json.load(f)["hooks"].get(event, ())
         matching = (g for g in groups if re.fullmatch(g.get("matcher") or ".*", tool))
-        return [hook["command"] for group in matching for hook in group["hooks"]]
+        found: list[str] = []
+        for group in matching:
+            for hook in group["hooks"]:
+                found.append(hook["command"])
+        return found
 
 
 @contextmanager
@@ -181,7 +190,9 @@ def describe_event(name: str, payload: Mapping[str, Any], repo: str) -> str:
         arguments = payload["tool_input"]
         what = arguments.get("command") or os.path.relpath(arguments["file_path"], repo)
         return f"  {payload['tool_name']}: {what}"
-    return f"  {payload['last_assistant_message']}" if name == "Stop" else ""
+    if name == "Stop":
+        return f"  {payload['last_assistant_message']}"
+    return ""
 
 
 class Story:
@@ -189,7 +200,8 @@ class Story:
     command does not show what it should."""
 
     def __init__(self, scene: Scene) -> None:
-        self._scene, self._colours = scene, cli.needs_colour(sys.stdout)
+        self._scene = scene
+        self._colours = cli.needs_colour(sys.stdout)
 
     def _show(self, line: str, colour: str) -> None:
         text = escape_unprintable(line)
@@ -213,7 +225,9 @@ class Story:
         found = [re.search(pattern, output, re.M) for pattern in wanted]
         if status or None in found:
             missing = [p for p, match in zip(wanted, found, strict=True) if not match]
-            reason = f"; it does not show {missing}" if missing else ""
+            reason = ""
+            if missing:
+                reason = f"; it does not show {missing}"
             raise Error(f"'{command}' ended with status {status}{reason}")
         return "".join(match[1] for match in found[:1] if match and match.re.groups)
 

@@ -86,7 +86,8 @@ def take_out(repo: Repo, names: Sequence[str], user: bool, dry_run: bool) -> Non
     nothing done, if one of the agents has none."""
     manifests = [takeover.load_manifest(repo)] + ([takeover.load_person()] if user else [])
     known = {entry.get("agent") for record in manifests for entry in record.entries}
-    if absent := [name for name in names if name not in known]:
+    absent = [name for name in names if name not in known]
+    if absent:
         raise Error(f"no hooks of '{absent[0]}' are installed here" + ("" if user else _ASK_USER))
     for record in manifests:
         chosen = [entry for entry in record.entries if entry.get("agent") in names]
@@ -102,7 +103,9 @@ def take_out(repo: Repo, names: Sequence[str], user: bool, dry_run: bool) -> Non
 
 def _announce_removal(record: Manifest, entries: Sequence[Entry]) -> None:
     for entry in entries:
-        edited = "" if record.is_intact(entry) else " (edited since: only gitcp's part)"
+        edited = " (edited since: only gitcp's part)"
+        if record.is_intact(entry):
+            edited = ""
         cli.show_whole(f"would remove '{record.get_path(entry)}'{edited}")
 
 
@@ -136,8 +139,10 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
             for path in git_hooks.list_forgotten(folders):
                 cli.show_whole(f"left '{path}': it {git_hooks.FORGOTTEN}")
     if not dry_run:
-        if repo.has_git and (done := lfs.write_hooks(repo)):
-            print(done)
+        if repo.has_git:
+            done = lfs.write_hooks(repo)
+            if done:
+                print(done)
         install.end_recording(repo)
         pack_care.release_packs(repo)
         guard_files.clear_configured(repo)

@@ -72,7 +72,10 @@ _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 
 def _read_options(args: Namespace) -> Options:
-    scope = "shared" if args.shared else "user" if args.user else "local"
+    if args.shared:
+        scope = "shared"
+    else:
+        scope = "user" if args.user else "local"
     options = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
     return install.Options(list(dict.fromkeys(args.agent)), *options, skills=args.skills)
 
@@ -220,7 +223,9 @@ def _print_agents() -> int:
     for client in map(agents.get_client, _NAMES):
         paths = client.list_settings_paths(os.path.expanduser("~"), "")
         path = paths.get("local") or paths.get("shared") or f"gitcp run {client.PROGRAM}"
-        untried = "  (never tried with the real client)" if client.UNTRIED else ""
+        untried = ""
+        if client.UNTRIED:
+            untried = "  (never tried with the real client)"
         print(f"{client.NAME:14} {path}{untried}")
     return OK
 
@@ -236,17 +241,24 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
     if not asks or (settled and not proposed):
         return ""
     usual = places.find_usual_remote(repo)
-    choices = [("as now", "")] if settled else [("only here", places.NONE)]
+    if settled:
+        choices = [("as now", "")]
+    else:
+        choices = [("only here", places.NONE)]
     choices += [("in another repository", "?")]
-    choices += [(f"with the code, to '{usual}'", usual)] if usual and not settled else []
-    choices += [(f"to '{proposed}', as '{file}' proposes", proposed)] if proposed else []
+    if usual and not settled:
+        choices += [(f"with the code, to '{usual}'", usual)]
+    if proposed:
+        choices += [(f"to '{proposed}', as '{file}' proposes", proposed)]
     print("Where are prompts and transcripts of commits sent, when you push?")
     chosen = choices[picker.choose_numbered([words for words, _ in choices], 0) or 0][1]
     if proposed:
         takeover.answer_proposal(repo, proposed)
     if chosen == "?":
         url = cli.ask_line("its URL: ", lower=False)
-        return places.check_destination(repo, url) if url else ""
+        if url:
+            return places.check_destination(repo, url)
+        return ""
     return chosen
 
 
@@ -309,14 +321,19 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
             parts.append(f"the hooks that were here still run: {', '.join(chained)}")
         for tool in dict.fromkeys(w["called_by"] for w in hooks if "called_by" in w):
             called = [_name_hook(w) for w in hooks if w.get("called_by") == tool]
-            which = "them" if len(called) == len(hooks) else ", ".join(called)
+            if len(called) == len(hooks):
+                which = "them"
+            else:
+                which = ", ".join(called)
             parts.append(f"{tool} calls {which}")
         if entires:
             parts.append(f"took over {count_noun(entires, 'hook')} from Entire")
     lines = []
     if hooks or clients:
         names = ", ".join(map(agents.get_agent_type, clients))
-        what = f"recording {names} here from now on" if clients else "git's hooks are set up here"
+        what = "git's hooks are set up here"
+        if clients:
+            what = f"recording {names} here from now on"
         lines.append("; ".join([what, *parts]))
     single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
     return [*lines, *(write["note"] for write in single)]

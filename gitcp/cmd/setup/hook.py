@@ -50,7 +50,9 @@ def _format_table(repo: Repo) -> Iterator[str]:
     for event in [*EVENTS, *sorted(configured - {"", *EVENTS})]:
         values = repo.config.get_all(f"gitcp.{event}.pipeline")
         for pipeline in events.list_pipelines(repo, event):
-            source = "configured" if isinstance(pipeline, str) else "built in"
+            source = "built in"
+            if isinstance(pipeline, str):
+                source = "configured"
             unable = _explain_unable(repo, event, pipeline)
             yield f"{event:20} {source:11} {events.format_pipeline(pipeline)}{unable}"
         if values and not any(values):

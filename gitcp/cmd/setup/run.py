@@ -60,7 +60,8 @@ def run(argv: Sequence[str]) -> int:
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": shlex.join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)
     start = {"event": "turn-start", "prompt": prompt}, {"event": "tool-start", "tool": call}
-    if status := _send([{**common, **event} for event in start]):
+    status = _send([{**common, **event} for event in start])
+    if status:
         return status
     status = FATAL
     try:
@@ -86,8 +87,14 @@ def _read_prompt(agent: str, words: Sequence[str]) -> str:
 
 def _build_common(args: Namespace, program: str) -> dict[str, str]:
     """The fields of all events of the run."""
-    session = _make_id(program) if args.session is None else ids.check_session_id(args.session)
-    name = os.path.basename(program) or program if args.agent is None else args.agent
+    if args.session is None:
+        session = _make_id(program)
+    else:
+        session = ids.check_session_id(args.session)
+    if args.agent is None:
+        name = os.path.basename(program) or program
+    else:
+        name = args.agent
     agent = other.check_name(name)
     return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}
 

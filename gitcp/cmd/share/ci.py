@@ -36,7 +36,8 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Write the job, and say what was written and what is left to do."""
-    args, repo = cli.parse("ci", OPTIONS, argv), Repo.find()
+    args = cli.parse("ci", OPTIONS, argv)
+    repo = Repo.find()
     text = _build_job(repo, args)
     if args.dry_run:
         print(text, end="")

@@ -19,7 +19,8 @@ OPTIONS = (make_flag("--json", "write a record of each ref that moved"),)
 
 def run(argv: Sequence[str]) -> int:
     """Move the checkpoints, and print how many."""
-    args, repo = cli.parse("convert-store", OPTIONS, argv), Repo.find()
+    args = cli.parse("convert-store", OPTIONS, argv)
+    repo = Repo.find()
     term.show_line("moving checkpoints")
     moved = conversion.convert_store(repo)
     term.hide_progress()

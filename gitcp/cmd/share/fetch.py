@@ -24,7 +24,8 @@ OPTIONS = (JSON, *checkpoints.OPTIONS["fetch-checkpoints"])
 
 def run(argv: Sequence[str]) -> int:
     """Fetch the permanent store and print how many checkpoints are new, or list the remote's."""
-    args, repo = cli.parse("fetch", OPTIONS, argv), Repo.find()
+    args = cli.parse("fetch", OPTIONS, argv)
+    repo = Repo.find()
     before = sync.list_local(repo)
     term.show_line("asking for checkpoints")
     refs = list(checkpoints.fetch_checkpoints((), args))

@@ -104,13 +104,18 @@ def show(plan: Plan, objects: Objects) -> None:
             agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
             files = count_noun(len(part["files"]), "file")
             lines = count_noun(part["attribution"]["agent_lines"], "line")
-            evidence = " (by time and files alone)" if part["coarse"] else ""
-            evidence = " (by your word alone)" if link["by_hand"] else evidence
+            evidence = ""
+            if part["coarse"]:
+                evidence = " (by time and files alone)"
+            if link["by_hand"]:
+                evidence = " (by your word alone)"
             cli.show(f"    {agent} {shorten_id(part['session'])}: {files}, {lines}{evidence}")
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     unlinked = plan.gathered.sessions.keys() - plan.list_linked_sessions()
     stored = unlinked & plan.counted.keys()
-    before = f"; stored before: {count_noun(len(stored), 'session')}" if stored else ""
+    before = ""
+    if stored:
+        before = f"; stored before: {count_noun(len(stored), 'session')}"
     left_out = count_noun(len(unlinked - stored), "session")
     print(f"to be stored: {plan.format_reason()}{before}; left out: {left_out}")

@@ -51,14 +51,18 @@ _PROMPT = 60  # characters of a prompt that are shown
 
 def run(argv: Sequence[str]) -> int:
     """Send the permanent store, and print how many checkpoints were sent where."""
-    args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
+    args = cli.parse("push", OPTIONS, argv)
+    repo = Repo.find()
     settled = places.settle(repo)
     if settled:
         console.tell(settled)
     if args.forget_place:
         return _forget_place(repo, args)
     name = args.to or args.remote
-    there = places.find_places(repo, name) if name else places.need_destinations(repo)
+    if name:
+        there = places.find_places(repo, name)
+    else:
+        there = places.need_destinations(repo)
     if args.dry_run:
         return _show_preview(repo, args, there)
     held: list[remote.Held] = []
@@ -151,7 +155,10 @@ def _build_record(place: Place, outgoing: Outgoing) -> Record:
 
 
 def _format_preview(place: Place, what: Preview) -> Iterator[str]:
-    to = f"'{place.label}'" if place.label == place.url else f"'{place.label}' ({place.url})"
+    if place.label == place.url:
+        to = f"'{place.label}'"
+    else:
+        to = f"'{place.label}' ({place.url})"
     if not what.checkpoints and not what.other_refs:
         yield f"nothing would be sent to {to}"
     else:

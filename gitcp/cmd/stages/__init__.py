@@ -95,7 +95,8 @@ def run(name: str, argv: Sequence[str]) -> int:
         records = events.run_pipeline(open_here(), [stage], records)
     else:
         records = stage(records)
-    if not (key := getattr(args, "z", None)):
+    key = getattr(args, "z", None)
+    if not key:
         return cli.write_records(records)
     for value in dict.fromkeys(item[key] for item in records):
         sys.stdout.write(value + "\0")

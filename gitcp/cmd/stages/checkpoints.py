@@ -68,13 +68,17 @@ def _take_temporary(args: Namespace) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo):
         for name in list(args.id):
-            if oid := commits.find_temporary(repo, name):
+            oid = commits.find_temporary(repo, name)
+            if oid:
                 args.id.remove(name)
                 yield commits.read_temporary(repo, oid)
 
 
 def _build_record(checkpoint_id: str, content: Content) -> Record:
-    lacks = {"lacks": content["lacks"]} if content["lacks"] else {}
+    if content["lacks"]:
+        lacks = {"lacks": content["lacks"]}
+    else:
+        lacks = {}
     return {
         "type": "session",
         "checkpoint_id": checkpoint_id,
@@ -136,7 +140,8 @@ def write_committed(records: Records, args: Namespace) -> Iterator[Record]:
     sessions = [r for r in records if r.get("type") == "session"]
     if not sessions:
         return
-    repo, new_id = Repo.find(), os.urandom(6).hex()
+    repo = Repo.find()
+    new_id = os.urandom(6).hex()
     words = " ".join((args.message or "").split())
     title = redact_text(repo, words) if words else None
     with Objects(repo):
@@ -246,7 +251,9 @@ TIMEOUT = make_value("--timeout", "<n>", _SECONDS, type=parse_number)
 
 def choose_timeout(repo: Repo, seconds: int | None = None) -> float:
     """The seconds that a conversation with a remote may take."""
-    return int(repo.config.get_option("gitcp.push-timeout")) if seconds is None else seconds
+    if seconds is None:
+        return int(repo.config.get_option("gitcp.push-timeout"))
+    return seconds
 
 
 def fetch_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
@@ -271,7 +278,8 @@ def _choose_sources(repo: Repo, remote: str | None) -> list[Place]:
     the remote that `git push` uses.  Raises Error if there is none."""
     if remote:
         return places.find_places(repo, remote)
-    if settled := places.settle(repo):
+    settled = places.settle(repo)
+    if settled:
         console.tell(settled)
     usual = places.find_usual_remote(repo)
     if places.list_agreed(repo) or not usual:

@@ -83,7 +83,10 @@ def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
 
 def _find_live(repo: Repo, args: Namespace) -> str:
     base = need_commit(repo.objects, args.base)["oid"]
-    worktree = repo.worktree_id if args.worktree is None else args.worktree
+    if args.worktree is None:
+        worktree = repo.worktree_id
+    else:
+        worktree = args.worktree
     return build_ref(repo, base, worktree=ids.hash_worktree(worktree))
 
 
@@ -94,7 +97,10 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
     folder = METADATA + checkpoint["session_id"]
     if args.metadata:
         tree = lookup(folder)
-        more["metadata"] = {name: e[1] for name, e in list_files(objects, tree[1])} if tree else {}
+        if tree:
+            more["metadata"] = {name: e[1] for name, e in list_files(objects, tree[1])}
+        else:
+            more["metadata"] = {}
     if args.transcript:
         pieces = stored.read_pieces(objects, lookup.read_folder(folder))
         more["transcript"] = decode_name(b"\n".join(pieces))

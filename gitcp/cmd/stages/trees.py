@@ -28,7 +28,9 @@ def list_changes(_: object) -> Iterator[Record]:
     scan = snapshot_scan.scan_worktree(repo)
     with Objects(repo):
         snapshot_scan.confirm_changes(repo.objects, scan)
-        tree = repo.objects.read(f"{scan.head}^{{tree}}") if scan.head else None
+        tree = None
+        if scan.head:
+            tree = repo.objects.read(f"{scan.head}^{{tree}}")
     head = tree[0] if tree else repo.empty_tree
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
     for path in sorted(scan.changes, key=encode_name):
@@ -47,7 +49,8 @@ def write_blobs(records: Records) -> Iterator[Record]:
     A path that equals HEAD's by now is dropped.
     """
     repo = Repo.find()
-    records, width = list(records), len(repo.empty_tree)
+    records = list(records)
+    width = len(repo.empty_tree)
     old_entries = {
         check_path(r.get("path")): patches.parse_old_entry(r, width)
         for r in records
@@ -62,7 +65,8 @@ def write_blobs(records: Records) -> Iterator[Record]:
         if record.get("type") != "change" or path not in old_entries:
             yield record
             continue
-        old, entry = old_entries[path], entries.get(path)
+        old = old_entries[path]
+        entry = entries.get(path)
         if path in reasons:
             yield dict(patches.build_omission(path, reasons[path]))
         if entry != old and (entry or path not in reasons):
@@ -82,7 +86,8 @@ def write_tree(records: Records, args: Namespace) -> Iterator[Record]:
     repo = Repo.find()
     base_record: Record = {}
     edits: dict[str, Entry | None] = {}
-    omitted, kinds = [], set[str]()
+    omitted = []
+    kinds = set[str]()
     for record in records:
         kind = record.get("type")
         if kind not in _TAKEN:
@@ -116,7 +121,10 @@ def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
     for line in out.decode().splitlines():
         oid, kind, *_ = line.split(" ")
         if kind != "blob":
-            reason = "it is missing" if kind == "missing" else f"it is a {kind}"
+            if kind == "missing":
+                reason = "it is missing"
+            else:
+                reason = f"it is a {kind}"
             raise InputError(f"no blob '{oid}' for '{paths[oid]}': {reason}")
 
 
@@ -127,7 +135,8 @@ def _find_base(
     recorded = base_record.get("base")
     if base is None:
         return recorded, base_record.get("oid")
-    commit, tree = objects.read(f"{base}^{{commit}}"), objects.read(f"{base}^{{tree}}")
+    commit = objects.read(f"{base}^{{commit}}")
+    tree = objects.read(f"{base}^{{tree}}")
     if tree is None and base != "HEAD":
         raise Error(f"not a tree or commit: '{base}'")
     oid = commit[0] if commit else None
@@ -144,15 +153,22 @@ def write_commit(records: Records, args: Namespace) -> Iterator[Record]:
             if record.get("type") != "tree":
                 yield record
                 continue
-            tree, base = record.get("oid"), record.get("base")
+            tree = record.get("oid")
+            base = record.get("base")
             if not isinstance(tree, str) or not isinstance(base, str | None):
                 raise InputError("'oid' or 'base' of a tree record is not the name of an object")
             repo.objects.need(tree, "tree")
-            parents = args.parents if args.parents is not None else [base] if base else []
+            if args.parents is not None:
+                parents = args.parents
+            else:
+                parents = [base] if base else []
             oids = [objects.need_commit(repo.objects, name)["oid"] for name in parents]
             oid = objects.write_commit(repo, tree, oids, args.message)
             repo.objects.flush()  # the reader of the record may ask git for it
-            omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
+            if "omitted" in record:
+                omitted = {"omitted": record["omitted"]}
+            else:
+                omitted = {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}
 
 
@@ -177,7 +193,10 @@ def _move_ref(repo: Repo, records: Records, ref: str, old: str | None) -> Iterat
         if not isinstance(oid, str) or len(oid) != len(repo.empty_tree):
             raise InputError("'oid' of a commit record is not the name of an object")
         refs.update_refs(repo, [(ref, oid, old)], "gitcp-update-ref")
-        omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
+        if "omitted" in record:
+            omitted = {"omitted": record["omitted"]}
+        else:
+            omitted = {}
         yield {"type": "ref", "ref": ref, "oid": oid, "old": old, **omitted}
         old = oid
 

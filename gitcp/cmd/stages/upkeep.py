@@ -35,7 +35,10 @@ def list_refs(_: object, args: Namespace) -> Iterator[Record]:
 def expire_refs(records: Records, args: Namespace) -> Iterator[Record]:
     """The records of type ref that orphan_rules.list_expired() chooses."""
     refs = [_check_record(r) for r in records if r.get("type") == "ref"]
-    before = int(time.time()) - args.older_than * _DAY if args.older_than else sys.maxsize
+    if args.older_than:
+        before = int(time.time()) - args.older_than * _DAY
+    else:
+        before = sys.maxsize
     yield from orphan_rules.list_expired(refs, args.keep, before)  # type: ignore[misc]
 
 
@@ -59,7 +62,8 @@ def delete_refs(records: Records) -> Iterator[Record]:
 
 def _build_deletion(record: Record) -> tuple[str, str]:
     """The (ref, oid) of a record."""
-    ref, oid = record.get("ref"), record.get("oid")
+    ref = record.get("ref")
+    oid = record.get("oid")
     if not isinstance(ref, str) or not isinstance(oid, str) or not oid.isalnum():
         raise InputError("a record of type 'ref' needs 'ref' and 'oid'")
     if not orphan_rules.is_deletable(ref) or any(c in ref for c in "\0\n "):
