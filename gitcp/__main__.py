@@ -114,7 +114,8 @@ def _find_command(name: str) -> Callable[[Sequence[str]], int]:
         _refuse_unknown(name)
 
     lazy_modules.use()
-    if module := commands.get_module(name):
+    module = commands.get_module(name)
+    if module:
         run: Callable[[Sequence[str]], int] = import_module(module).run
         return run
     return lambda argv: stages.run(name, argv)
@@ -122,7 +123,8 @@ def _find_command(name: str) -> Callable[[Sequence[str]], int]:
 
 def _refuse_unknown(name: str) -> NoReturn:
     """Raise UsageError with suggestions."""
-    if command := _MEANT.get(name):
+    command = _MEANT.get(name)
+    if command:
         raise UsageError(f"'{name}' is not a gitcp command; did you mean 'gitcp {command}'?")
     known = [*commands.NAMES]
     known.append("git")

@@ -155,7 +155,9 @@ NAMES = (*TOOLS, *STAGES)
 
 def get_summary(name: str) -> str:
     """The summary of a command: a line without a capital and a full stop."""
-    return STAGES[name][1] if name in STAGES else TOOLS[name]
+    if name in STAGES:
+        return STAGES[name][1]
+    return TOOLS[name]
 
 
 def stage_module(name: str) -> str:
@@ -223,4 +225,7 @@ REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEA
 
 def flatten_rows(rows: Rows) -> list[Row]:
     """All rows, with those of lists."""
-    return [row for group in rows for row in (group if isinstance(group, list) else [group])]
+    found: list[Row] = []
+    for group in rows:
+        found += group if isinstance(group, list) else [group]
+    return found

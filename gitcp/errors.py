@@ -6,7 +6,12 @@ gitcp, and 75 is "busy, try again".
 
 from __future__ import annotations
 
-OK, NO, BUG, BUSY, FATAL, USAGE = 0, 1, 70, 75, 128, 129
+OK = 0
+NO = 1
+BUG = 70
+BUSY = 75
+FATAL = 128
+USAGE = 129
 
 
 class Error(Exception):
@@ -58,7 +63,8 @@ class GitError(Error):
     """git exited with a status that its caller does not accept; complaint: its standard error."""
 
     def __init__(self, argv: tuple[str, ...], status: int, stderr: bytes) -> None:
-        self.argv, self.git_status = argv, status
+        self.argv = argv
+        self.git_status = status
         self.complaint = stderr.decode(errors="replace").strip() or f"exit status {status}"
         lines = self.complaint.splitlines()
         why = "; ".join([line for line in lines if line.startswith("fatal: ")] or lines)
@@ -108,9 +114,12 @@ class Moved(Error):
     status = BUSY
 
     def __init__(self, ref: str, old: str | None, actual: str | None) -> None:
-        expected, now = old or "no such ref", actual or "no such ref"
+        expected = old or "no such ref"
+        now = actual or "no such ref"
         super().__init__(f"'{ref}' has moved: expected {expected}, found {now}")
-        self.ref, self.old, self.actual = ref, old, actual
+        self.ref = ref
+        self.old = old
+        self.actual = actual
 
 
 def hide_passwords(text: str) -> str:
@@ -167,5 +176,8 @@ def format_error(error: Exception) -> str:
     name = error.filename2 or error.filename
     if not name:
         return error.strerror
-    words = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
+    if isinstance(name, bytes):
+        words = name.decode("utf-8", "surrogateescape")
+    else:
+        words = name
     return f"{error.strerror}: '{words}'"

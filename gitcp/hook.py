@@ -133,7 +133,8 @@ def _run_agent_hook(argv: Sequence[str]) -> int:
     started: list[tuple[Repo, Record]] = []  # the starts of calls
     is_stream = argv == ["event"]
     for repo, event in events.read_records(_warn_person) if is_stream else events.read_call(argv):
-        if status := run(repo, event):
+        status = run(repo, event)
+        if status:
             if event.get("guest") and "tool" in event:
                 _end_refused(started, event)
             return status
@@ -154,7 +155,8 @@ def run(repo: Repo, first: Record) -> int:
     """Run the pipelines of an event in order and return the status.
 
     A gate's refusal ends them and is the answer.  Otherwise their messages are given as one."""
-    event, config = str(first["event"]), repo.config
+    event = str(first["event"])
+    config = repo.config
     limits = config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout")
     # If the person has set a time, the client's limit does not shorten it.
     git.begin_deadline(*limits, is_bound=not config.get_all("gitcp.hook-timeout"))
@@ -194,7 +196,8 @@ def _run_pipeline(
 ) -> tuple[list[Record], list[str]]:
     """(the output of a pipeline for an event, its faults).  If a configured pipeline has a mistake,
     the built-in one runs instead."""
-    stages, faults = pipeline, list[str]()
+    stages = pipeline
+    faults = list[str]()
     try:
         if isinstance(stages, str):
             from gitcp.cmd.stages import bind_pipeline
@@ -202,7 +205,8 @@ def _run_pipeline(
             try:
                 stages = bind_pipeline(stages, repo.top)
             except Error as e:
-                if not (stages := events.find_pipeline(repo, first["event"])):
+                stages = events.find_pipeline(repo, first["event"])
+                if not stages:
                     raise
                 reason = str(e).partition("\n")[0]  # the lines after it are the usage
                 faults.append(f"{reason}; the built-in pipeline ran")
@@ -265,10 +269,13 @@ def _send_messages(first: Record, messages: Sequence[Record]) -> None:
 
 def _refuse(repo: Repo, first: Record, reason: object) -> int:
     """Refuse for git or for the agent's client; return the status."""
-    message = reason if isinstance(reason, str) else "refused"
+    message = "refused"
+    if isinstance(reason, str):
+        message = reason
     if first.get("guest"):  # else the agent takes "this working copy" for its own
         message += f"\n{'Repository:':15} {repo.worktree}"
-    err, status = f"{message}\n", VERDICT
+    err = f"{message}\n"
+    status = VERDICT
     if "agent" in first:
         err, status = events.refuse(first, message)
     _print_message(err)
