@@ -225,7 +225,7 @@ class Program:
             name, _, value = word.partition("=")
             os.environ[name] = value
         if "tempfile" in sys.modules:
-            sys.modules["tempfile"].tempdir = None  # that of the program before
+            vars(sys.modules["tempfile"])["tempdir"] = None  # that of the program before
         time.tzset()
         if self._reuse:
             self._date()
