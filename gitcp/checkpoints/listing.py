@@ -347,7 +347,6 @@ def list_beside(
     lines = b""
     if path_lines:
         lines = b"--\n" + path_lines + b"\n"
-    if path_lines:
         args += ["--stdin"]
     try:
         out = repo.git.run(*_COMMIT_LOG, f"--notes={notes.REF}", *args, stdin=lines)[1]

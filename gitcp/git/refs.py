@@ -209,7 +209,6 @@ def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
         stored = gitdir.list_stored(repo, patterns)
         if stored is not None:
             return stored
-    if patterns:
         patterns = tuple(drop_empty_patterns(repo, patterns))
         if not patterns:
             return {}

@@ -281,11 +281,9 @@ def _link_each(
     head = refs.read_head(repo) or ""
     if among is None:
         moves = refs.list_head_moves(repo)
-    else:
-        moves = []
-    if among is None:
         commits = []
     else:
+        moves = []
         commits = list_searched(repo, head, among)
     if commits or (among is None and head):
         for state in states:
@@ -337,11 +335,9 @@ def list_searched(repo: Repo, head: str, among: str) -> list[Commit]:
         return []
     if among:
         options = ["--first-parent", f"--max-count={_RANGE}"]
-    else:
-        options = [*_ALL_PARENTS]
-    if among:
         args = ["--end-of-options", among, "--"]
     else:
+        options = [*_ALL_PARENTS]
         args = [head]
     try:
         oids = list_commits(repo, "--reverse", *options, *args)

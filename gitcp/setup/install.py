@@ -91,7 +91,6 @@ def install(repo: Repo, options: Options) -> Installed:
         written = [write for write in writes if carry_out(repo, write, record)]
         if options.worktree:
             _settle_worktree(repo, record)
-        if options.worktree:
             done = []
         else:
             done = _prepare(repo, record)

@@ -605,9 +605,6 @@ class Detector:
         secrets = self._judge_words({flat[start:end] for start, end in spans})
         if secrets:
             armour = [match.span() for match in _ARMOUR.finditer(flat)]
-        else:
-            armour = []
-        if secrets:
             for start, end in spans:
                 for rule, a, b in secrets.get(flat[start:end], ()):
                     if rule != "entropy" or not _is_public(flat, start, start + a, armour):

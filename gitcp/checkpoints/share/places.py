@@ -190,7 +190,6 @@ def settle(repo: Repo) -> str:
     elsewhere = ""
     if is_name:
         elsewhere = _find_elsewhere(repo, configured)
-    if is_name:
         _set(repo, "--unset-all", _REMOTE)
     if elsewhere:
         moved = f"checkpoints were sent to what is now the remote '{elsewhere}'"

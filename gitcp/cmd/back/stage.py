@@ -118,12 +118,12 @@ def _show(found: Sequence[Part], selection: Selection, dry: bool) -> None:
 
 def warn_left(overlaps: Iterable[Left], needs: Iterable[Left], by_split: bool = False) -> None:
     """Say on stderr what stage, or split, leaves out, and why."""
-    takes = "stages them as they stand"
     if by_split:
         takes = "commits them with the last one"
-    lacks = "not staged (--with-needed stages them too)"
-    if by_split:
         lacks = "not committed"
+    else:
+        takes = "stages them as they stand"
+        lacks = "not staged (--with-needed stages them too)"
     for left in overlaps:
         whose = " and ".join(map(_name, left["authors"]))
         reason = f"{whose} replaced the same lines (--with-overlaps {takes})"

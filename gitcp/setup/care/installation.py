@@ -319,11 +319,9 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
         client = get_client(name)
         if client.FORM in own_files.FORMS:
             texts = {}
-        else:
-            texts = _read_settings(repo, client)
-        if client.FORM in own_files.FORMS:
             yield from _find_in_own_files(repo, client)
         else:
+            texts = _read_settings(repo, client)
             yield from _find_in_settings(client, texts)
             yield from switches.find_switches(client, repo.worktree, texts)
         yield from _find_entires(repo, client, texts)

@@ -108,7 +108,6 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> 
     cutter = agent.get_cutter()
     if same_id:
         _refuse_open(state, agent, point["session_id"])
-    if same_id:
         new_id = point["session_id"]
     else:
         new_id = str(uuid.uuid4())

@@ -465,7 +465,6 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
                 both = current is not None and pairs[-1][1] != current
                 if both:
                     merged[path] = [before[1] for before, _ in pairs if before]
-                if both:
                     reason = f"{why}, with what was changed since"
                 else:
                     reason = why
