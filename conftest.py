@@ -15,15 +15,17 @@ from hypothesis import HealthCheck, settings
 from gitcp.git import is_alone
 
 # LONG=1 is set by `make stress` and `make fuzz`.
-THOROUGH = bool(os.environ.get("CI") or os.environ.get("LONG"))
-# In a quick run of all tests one of so many cases is tried.
-EVERY = 8
+LONG = bool(os.environ.get("LONG"))
+THOROUGH = LONG or bool(os.environ.get("CI"))
+# In a run of all tests one of so many cases is tried, if each of them runs git.
+EVERY = 12
+EVERY_IN_CI = 2
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile(
     "short", deadline=None, max_examples=25 if THOROUGH else 10, suppress_health_check=QUIET
 )
 settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=QUIET)
-settings.load_profile("long" if os.environ.get("LONG") else "short")
+settings.load_profile("long" if LONG else "short")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -43,8 +45,8 @@ def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     """Leave out what needs Linux where this is none, or looks like none, and what needs gitcp's own
-    formats where git has them alone; in a quick run of all tests also most cases and what is
-    thorough."""
+    formats where git has them alone; in a run of all tests also many cases, and in a quick one
+    what is thorough."""
     away: set[pytest.Item] = set()
     if is_alone(os.environ):
         away.update(item for item in items if item.get_closest_marker("own_formats"))
@@ -52,20 +54,22 @@ def pytest_collection_modifyitems(
         away.update(item for item in items if item.get_closest_marker("linux"))
     if _is_of_all_tests(session) and not THOROUGH:
         away.update(item for item in items if item.get_closest_marker("thorough"))
-        away.update(_choose_cases_to_leave_out(items))
+        away.update(_choose_cases_to_leave_out(items, EVERY))
+    elif _is_of_all_tests(session) and not LONG:
+        away.update(_choose_cases_to_leave_out(items, EVERY_IN_CI))
     config.hook.pytest_deselected(items=[item for item in items if item in away])
     items[:] = [item for item in items if item not in away]
 
 
-def _choose_cases_to_leave_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """All but every EVERY-th case of each test that runs git in each of them."""
+def _choose_cases_to_leave_out(items: list[pytest.Item], every: int) -> Iterator[pytest.Item]:
+    """All but every so many-th case of each test that runs git in each of them."""
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and _has_repository(item):
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in tests.values():
-        # Diagonally: where there are EVERY ways of each form, not the same way of each.
-        yield from (case for n, case in enumerate(cases) if (n + n // EVERY) % EVERY)
+        # Diagonally: where there are so many ways of each form, not the same way of each.
+        yield from (case for n, case in enumerate(cases) if (n + n // every) % every)
 
 
 def _has_repository(item: pytest.Function) -> bool:

@@ -91,6 +91,7 @@ def client(tmp_path: Path) -> MadeUp:
     return MadeUp(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_and_name(
     client: MadeUp,
 ) -> None:

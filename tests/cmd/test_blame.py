@@ -300,6 +300,7 @@ def processes(trace: Path, *argv: str) -> int:
     return count
 
 
+@pytest.mark.thorough
 def test_the_number_of_gits_does_not_grow_however_long_the_history(
     repo: Path, tmp_path: Path
 ) -> None:

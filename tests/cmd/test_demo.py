@@ -36,6 +36,7 @@ def run(cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(COMMAND, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.thorough
 def test_the_story_holds_and_leaves_nothing_of_the_persons_otherwise(
     repo: Path, tmp_path: Path
 ) -> None:

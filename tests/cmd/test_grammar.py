@@ -111,6 +111,7 @@ def test_ids_have_eight_digits_and_show_takes_each(manuals: Path, frozen_store: 
             assert done.returncode != 128 or "is not here" in done.stderr, (name, done.stderr)
 
 
+@pytest.mark.thorough
 def test_no_screen_has_a_word_of_gitcps_own(place: Path) -> None:
     for command in SCREENS:
         for line in screen(place, ["gitcp", *command], 120).splitlines():

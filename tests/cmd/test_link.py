@@ -41,6 +41,7 @@ def test_a_commit_is_linked_to_a_checkpoint(at: World, digits: int) -> None:
     sound(at)
 
 
+@pytest.mark.thorough
 def test_a_beginning_of_several_ids_links_and_unlinks_none(at: World) -> None:
     """A session is among them, and two checkpoints of one commit."""
     for number in (0, 1):
@@ -84,6 +85,7 @@ def test_of_a_session_with_a_state_the_clock_of_another_machine_changes_nothing(
     assert noted(at) == [one]
 
 
+@pytest.mark.thorough
 def test_of_a_session_without_a_state_the_store_tells_which_checkpoint_is_newest(
     at: World,
 ) -> None:
@@ -95,6 +97,7 @@ def test_of_a_session_without_a_state_the_store_tells_which_checkpoint_is_newest
     assert noted(at) == ["aa0000000000"]
 
 
+@pytest.mark.thorough
 def test_a_link_by_trailer_is_taken_away_for_every_reader(at: World) -> None:
     [one] = ids(at, "HEAD~")
     done = run("unlink", "HEAD~", one, "-m", "not\nthe agent's")

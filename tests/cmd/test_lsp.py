@@ -110,6 +110,7 @@ async def test_a_line_tells_session_prompt_answer_and_commit(
     assert "> Say where it ends" in text and text.endswith("not committed yet")
 
 
+@pytest.mark.thorough
 @pytest.mark.asyncio
 async def test_lenses_follow_the_buffer_as_it_changes(client: LanguageClient, work: World) -> None:
     path = work.path / "src" / "one.py"
@@ -166,6 +167,7 @@ async def test_the_definition_of_a_line_is_its_turn_in_a_private_read_only_file(
     assert await client.text_document_definition_async(params) is None
 
 
+@pytest.mark.thorough
 @pytest.mark.asyncio
 async def test_the_turns_of_sessions_with_similar_ids_are_different_files(
     client: LanguageClient, work: World
@@ -182,6 +184,7 @@ async def test_the_turns_of_sessions_with_similar_ids_are_different_files(
     assert "[User] Write b" in first and "[User] Write c" in second
 
 
+@pytest.mark.thorough
 @pytest.mark.asyncio
 async def test_a_lens_opens_the_turn_and_a_closed_file_is_read_anew(
     client: LanguageClient, work: World

@@ -71,6 +71,7 @@ def story(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     yield from scenes.play(check_out_linked, monkeypatch)
 
 
+@pytest.mark.thorough
 def test_the_tools_and_a_checkpoint_answer_and_change_nothing(story: Story) -> None:
     path = story.world.path
     run("search", "hello", cwd=path)  # the index is there
@@ -149,6 +150,7 @@ def test_outside_of_a_repository_each_answer_says_so(tmp_path: Path) -> None:
     assert failed and "not a git repository" in text
 
 
+@pytest.mark.thorough
 def test_hostile_text_is_between_marks_nobody_can_forge_and_drives_no_terminal(
     world: World,
 ) -> None:
@@ -171,6 +173,7 @@ def test_hostile_text_is_between_marks_nobody_can_forge_and_drives_no_terminal(
     assert first[1].split("\n", 1)[0] != second[1].split("\n", 1)[0]
 
 
+@pytest.mark.thorough
 def test_secrets_of_a_conversation_that_is_open_are_not_answered(world: World) -> None:
     key = "AKIA" + "Z7QW3ERTY5UIOP2A"
     agent = world.agent("session-a")

@@ -175,6 +175,7 @@ def test_how_far_it_is_shows_at_a_terminal_and_goes_again(
     assert shown.endswith("\r\033[K") and json.loads(done.stdout)["commits"] == 3
 
 
+@pytest.mark.thorough
 def test_of_a_long_history_from_before_only_what_was_recorded_is_counted(world: World) -> None:
     who = "A U Thor <author@example.com>"
     commits = [

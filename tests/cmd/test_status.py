@@ -96,6 +96,7 @@ def test_a_worktree_that_was_removed_is_listed_while_it_left_work(world: World) 
     assert not any("settled" in place for place in places)
 
 
+@pytest.mark.thorough
 def test_it_fits_on_a_screen_after_weeks_of_stashes_and_removed_worktrees(world: World) -> None:
     for n in range(6):
         there = world.path.parent / f"side-{n}"
@@ -211,6 +212,7 @@ def test_sessions_that_are_not_at_work_and_have_nothing_open_are_only_counted(
     assert (head["settled"], [r["session_id"] for r in sessions]) == (14, ["s"])
 
 
+@pytest.mark.thorough
 def test_of_very_many_sessions_and_streams_the_newest_are_shown(repo: Path) -> None:
     folder, marked = repo / ".git" / "entire-sessions", repo / ".git" / "gitcp" / "open"
     folder.mkdir()

@@ -128,6 +128,7 @@ def tmux(world: World, tmp_path: Path, request: pytest.FixtureRequest) -> Iterat
     running.close()
 
 
+@pytest.mark.thorough
 @needs_tmux
 @pytest.mark.parametrize("tmux", ["screen", "vt100"], indirect=True)
 def test_the_plan_is_shown_and_only_yes_runs_it_and_the_browser_comes_back(

@@ -181,6 +181,7 @@ def write(repo: Repo) -> list[str]:
     return [*oids, objects.edit_tree(at, None, {})]
 
 
+@pytest.mark.thorough
 def test_git_alone_makes_the_same_objects(history: Path) -> None:
     (history / "large").write_bytes(CONTENTS[3])
 
@@ -229,6 +230,7 @@ def test_what_git_alone_has_written_is_read_and_joined_without_it_and_the_other_
     sh("git fsck --strict")
 
 
+@pytest.mark.thorough
 def test_git_alone_gives_up_an_object_as_gitcp_does(history: Path) -> None:
     kept = []
     for more in ({}, PLAIN):
@@ -250,6 +252,7 @@ def test_git_alone_gives_up_an_object_as_gitcp_does(history: Path) -> None:
     assert kept[1] == kept[0] == [False, True, False]
 
 
+@pytest.mark.thorough
 def test_git_alone_sees_the_same_worktree(history: Path) -> None:
     own_index.seed_index(Repo.find(), force=True)
     sh("echo more >>README.md; rm a; echo new >'b c'; ln -sf elsewhere link; echo u >untracked")
@@ -286,6 +289,7 @@ def test_git_alone_fills_the_same_index(
     ask_both(fill)
 
 
+@pytest.mark.thorough
 def test_with_the_switch_hooks_open_no_file_of_gits(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

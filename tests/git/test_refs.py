@@ -49,6 +49,7 @@ def test_a_ref_that_is_symbolic_is_changed_itself_and_never_what_it_names(
     assert refs.read_ref(Repo.find(), "refs/heads/entire/x") == new
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_sorted", [True, False])
 def test_a_ref_among_thousands_is_found_in_packed_refs_without_git(
     repo: Path, monkeypatch: pytest.MonkeyPatch, is_sorted: bool

@@ -81,6 +81,7 @@ def test_on_an_unchanged_head_the_guard_runs_no_process(git_copy: Copy) -> None:
     assert len(on) == len(processes(git_copy, a, "third"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["colocated", "non-colocated"])
 def test_jj_is_asked_once_for_each_of_its_operations(
     new_copy: Callable[[str], Copy], kind: str

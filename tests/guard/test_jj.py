@@ -307,6 +307,7 @@ def jj_or_none(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PATH", os.pathsep.join(folders))
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("jj_or_none")
 def test_a_clone_that_tracks_a_workspace_runs_nothing(evil: Path, tmp_path: Path) -> None:
     world = clone(evil, tmp_path)

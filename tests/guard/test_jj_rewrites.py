@@ -167,6 +167,7 @@ def nobodys(copy: Copy, subject: str, path: str) -> list[str]:
     return [line for line in out.stdout.splitlines() if "Claude Code" not in line]
 
 
+@pytest.mark.thorough
 def test_a_squash_into_the_persons_commit_links_it(new_copy: NewCopy) -> None:
     copy = new_copy("colocated")
     copy.write("own.txt", "mine\n")

@@ -15,6 +15,8 @@ import pytest
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import ids, own, sessions, sound
 
+pytestmark = pytest.mark.thorough
+
 MB = 1 << 20
 SECRET = "ghp_" + "b7Xk29LmQz4TnV8cRw3Y" + "pJ6hD1sF5gA0eU2i"
 A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"

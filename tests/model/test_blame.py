@@ -58,6 +58,7 @@ def check(model: Lines, top: Path, step: str) -> int:
     return gaps
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_line_is_named_after_who_typed_it(world: World, seed: int) -> None:
     model = Lines(world, seed)

@@ -321,6 +321,7 @@ def prepare(world: World) -> None:
     world.write(IGNORED, "precious\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("streams", ["overlap", "suffix"])
 def test_every_point_gives_back_the_copy_of_its_moment(world: World, streams: str) -> None:
     world.git("config", "gitcp.streams", streams)

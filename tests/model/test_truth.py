@@ -377,6 +377,7 @@ def collect_files(records: Iterable[dict[str, Any]]) -> Owners:
     return owners
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", range(STORIES))
 def test_what_is_said_of_work_is_what_git_has(world: World, number: int) -> None:
     Story(world, SEED + number).play(STEPS)

@@ -37,6 +37,7 @@ def plain(tmp_path: Path) -> list[str]:
     return [sys.executable, "-I", "-S", str(script)]
 
 
+@pytest.mark.thorough
 def test_a_turn_and_its_commit_are_recorded_on_a_python_without_its_inner_parts(
     world: World, plain: list[str]
 ) -> None:

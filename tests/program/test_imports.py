@@ -248,6 +248,7 @@ def run_each(command_lines: Sequence[Sequence[str]], cwd: str = "/") -> list[lis
     return [json.loads(line) for line in out.stdout.splitlines()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "form",
     [["gitcp-{}", "-h"], ["gitcp-{}", "--no-such"], ["gitcp", "completion", "--words", "{}", "-"]],

@@ -16,6 +16,8 @@ from tests.support.harness import World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
 
+pytestmark = pytest.mark.thorough
+
 
 def links(world: World, name: str) -> bool:
     """Whether a commit is linked to the session that wrote its file."""

@@ -107,6 +107,7 @@ def test_a_checkout_a_disabled_gitcp_and_a_worktree_without_agents_get_none(
     assert not (tmp_path / "off/.codex").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("older_git")
 def test_a_hook_of_the_persons_runs_too_and_its_status_is_gits(repo: Path, tmp_path: Path) -> None:
     write(repo / ".git/hooks/post-checkout", '#!/bin/sh\necho "$3" >"$0.ran"\nexit 4\n')
@@ -117,6 +118,7 @@ def test_a_hook_of_the_persons_runs_too_and_its_status_is_gits(repo: Path, tmp_p
     assert (repo / ".git/hooks/post-checkout.before-gitcp.ran").read_text() == "1\n"
 
 
+@pytest.mark.thorough
 def test_the_record_forgets_worktrees_that_are_gone(repo: Path, tmp_path: Path) -> None:
     enable.run(["--agent=codex"])
     add(tmp_path / "one")
@@ -127,6 +129,7 @@ def test_the_record_forgets_worktrees_that_are_gone(repo: Path, tmp_path: Path) 
     assert sorted(Path(path).parent.parent.name for path in paths) == ["..", "two"]
 
 
+@pytest.mark.thorough
 def test_by_hand_the_same_is_done_and_said(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +156,7 @@ def findings(capsys: pytest.CaptureFixture[str], kind: str) -> list[tuple[str, s
     return [(one["reason"], one["remedy"]) for one in about["findings"] if one["kind"] == kind]
 
 
+@pytest.mark.thorough
 def test_enable_writes_into_the_worktrees_that_are_there_and_git_removes_them(
     repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +169,7 @@ def test_enable_writes_into_the_worktrees_that_are_there_and_git_removes_them(
     assert findings(capsys, "worktree") == []
 
 
+@pytest.mark.thorough
 def test_a_worktree_that_was_made_without_hooks_is_named_in_the_main_one(
     repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,6 +183,7 @@ def test_a_worktree_that_was_made_without_hooks_is_named_in_the_main_one(
     assert commands(tmp_path / "bare" / ".codex/hooks.json")
 
 
+@pytest.mark.thorough
 def test_each_worktree_says_whether_hooks_have_run_in_it(
     repo: Path,
     tmp_path: Path,

@@ -49,6 +49,7 @@ def gitcp(world: World, name: str, *args: str) -> None:
     assert done.returncode == 0, done
 
 
+@pytest.mark.thorough
 def test_no_git_of_gitcps_runs_a_hook_of_the_persons(repo: Path, told: Path) -> None:
     world = World(repo, repo.parent / "home")
     gitcp(world, "enable")

@@ -155,6 +155,7 @@ def test_a_link_of_the_main_worktree_is_not_written_through_from_another(
     assert not list_files(outside)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_file_of_a_clone_runs_sends_and_writes_nothing(
     name: str, template: Path, tmp_path: Path

@@ -211,6 +211,7 @@ MENDED: dict[str, tuple[Break, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("older_git")
 @pytest.mark.parametrize("what", MENDED)
 def test_what_is_broken_is_named_and_mended(enabled: World, what: str) -> None:

@@ -150,6 +150,7 @@ def faults(record: object) -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 def test_every_record_is_valid_against_the_formats_schema() -> None:
     odd = wrote("s/1 ü%\udce9", model="zq-9" * 99)
     lines = {"a b": {1: wrote("s 1"), 2: odd}, "ü": {7: wrote(model="acme/" + "x" * 300)}}

@@ -16,6 +16,8 @@ from tests.support.harness import World
 from tests.support.paths import TOP
 from tests.support.scenes import Scenes
 
+pytestmark = pytest.mark.thorough
+
 NONE = "0" * 40
 MARK = "<!-- gitcp -->"
 
@@ -117,7 +119,6 @@ def test_two_merges_whose_jobs_run_at_once_both_keep_their_links(
     assert [len(linked(topic, end)) for end in ends[1:]] == [2, 1]
 
 
-@pytest.mark.thorough
 def test_a_pull_request_has_one_comment_which_is_renewed_and_no_one_elses(
     topic: World, forge: Forge
 ) -> None:
@@ -191,7 +192,6 @@ def test_a_change_that_breaks_a_rule_of_its_target_fails_the_job(
     assert len(forge.comments) == 1
 
 
-@pytest.mark.thorough
 def test_gitlab_has_the_same_comment_and_the_same_links(topic: World, forge: Forge) -> None:
     head, base = topic.git("rev-parse", "topic"), topic.git("merge-base", "main", "topic")
     forge.comments.append({"id": 1, "body": MARK, **PERSON})

@@ -32,6 +32,7 @@ def test_a_text_shows_urls_without_user_and_password(text: str, shown: str) -> N
     assert hide_passwords(text) == shown == str(Error(text))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("url", [URL, f"http://127.0.0.1:1/x.git?private_token={PASSWORD}"])
 def test_no_command_no_hook_and_no_other_file_of_gitcp_has_the_password(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str

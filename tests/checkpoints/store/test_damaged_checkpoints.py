@@ -170,6 +170,7 @@ def test_a_clone_that_has_them_whole_fetches_and_unites_them(
     run("log")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["amend", "stop"])
 def test_hooks_go_on_with_a_damaged_checkpoint(
     _ground: tuple[Path, str], tmp_path: Path, way: str

@@ -95,6 +95,7 @@ def test_a_shell_and_a_person_between_two_calls_are_found(world: World, a: Agent
     ]
 
 
+@pytest.mark.thorough
 def test_a_point_of_rewind_and_a_commit_are_both_ends(world: World, a: Agent) -> None:
     write_ten(a)
     world.commit()
@@ -275,6 +276,7 @@ def test_in_place_the_worktree_is_as_before_and_nothing_is_left_to_undo(
     assert "nothing to undo" in run(world, "undo").stderr
 
 
+@pytest.mark.thorough
 def test_a_state_that_was_tested_in_place_is_not_redone(world: World, a: Agent) -> None:
     write_ten(a)
     assert run(world, "redo").stderr == "fatal: nothing to redo\n"
@@ -350,6 +352,7 @@ def test_what_a_killed_bisection_left_is_cleaned_up(
     assert run(world, "doctor").stdout == ALL_WELL
 
 
+@pytest.mark.thorough
 def test_status_tells_of_a_killed_bisection_in_place_and_doctor_takes_it_back(
     world: World, a: Agent, tmp_path: Path
 ) -> None:
@@ -369,6 +372,7 @@ def test_a_signal_to_end_leaves_nothing(world: World, a: Agent, tmp_path: Path) 
     assert (left_over(), runs(command)) == ([], False)
 
 
+@pytest.mark.thorough
 def test_after_a_kill_in_place_the_next_run_brings_the_worktree_back(
     world: World, a: Agent, tmp_path: Path
 ) -> None:
@@ -388,6 +392,7 @@ def test_one_bisection_runs_in_a_worktree(world: World, a: Agent) -> None:
     assert {one["status"] for one in found["runs"]} == {77}
 
 
+@pytest.mark.thorough
 def test_the_session_is_told_with_its_next_prompt(world: World, a: Agent) -> None:
     write_ten(a)
     ended = run(world, "bisect", "--tell", "HEAD", *TEST)

@@ -66,6 +66,7 @@ def work(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     yield from scenes.play(make_history, monkeypatch)
 
 
+@pytest.mark.thorough
 def test_the_tables_say_what_stats_says(work: World, tmp_path: Path) -> None:
     at = tmp_path / "facts"
     done = export(work, at)
@@ -105,6 +106,7 @@ def test_a_change_is_the_merge_that_brought_its_commits(work: World, tmp_path: P
     assert costs[merge]["sessions"] == 1 and costs[merge]["output_tokens"] > 0
 
 
+@pytest.mark.thorough
 def test_turns_and_calls_are_told_without_their_words_unless_text_is_asked_for(
     work: World, tmp_path: Path
 ) -> None:
@@ -120,6 +122,7 @@ def test_turns_and_calls_are_told_without_their_words_unless_text_is_asked_for(
     assert b"write one" not in data
 
 
+@pytest.mark.thorough
 def test_an_export_adds_what_is_new_and_nothing_twice(work: World, tmp_path: Path) -> None:
     at = tmp_path / "facts"
     assert export(work, at, "HEAD~1")["commits"] > 0
@@ -166,6 +169,7 @@ def test_an_export_killed_before_its_list_leaves_nothing(work: World, tmp_path: 
     assert not [*(at / "_writing").rglob("*.parquet")]
 
 
+@pytest.mark.thorough
 def test_two_exports_at_once_write_each_commit_once(work: World, tmp_path: Path) -> None:
     at = tmp_path / "facts"
     argv = [sys.executable, str(BIN / "gitcp-export-facts"), "-o", str(at)]
@@ -199,6 +203,7 @@ def test_a_light_export_has_sessions_and_no_lines(work: World, tmp_path: Path) -
     assert ask(tmp_path / "facts", "SELECT max(added) AS n FROM commits") == [{"n": None}]
 
 
+@pytest.mark.thorough
 def test_every_question_is_answered_where_no_agent_was(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

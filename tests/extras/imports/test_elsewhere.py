@@ -48,6 +48,7 @@ def ask(past: Yesterday) -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 def test_a_job_in_a_container_without_a_home_or_a_network_is_known_at_home(
     past: Yesterday, hub: Path, tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_job_in_a_container_without_a_home_or_a_network_is_known_at_home(
     assert "Make it" in why
 
 
+@pytest.mark.thorough
 def test_an_agent_with_hooks_in_the_clone_of_a_job_is_known_at_home(
     past: Yesterday, hub: Path, tmp_path: Path
 ) -> None:

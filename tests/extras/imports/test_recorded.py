@@ -48,6 +48,7 @@ def _move_conversations(agent: str, home: Path, repo: Path) -> None:
         (home / ".gemini" / "projects.json").write_text(json.dumps(known))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", list(RECALL))
 def test_an_import_says_nothing_that_was_not_recorded(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

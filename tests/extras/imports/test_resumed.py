@@ -64,6 +64,7 @@ def count_authors(world: World) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.thorough
 def test_it_is_noticed_and_its_lines_are_nobodys_until_it_is_imported(
     world: World, resumed: Coder
 ) -> None:

@@ -80,6 +80,7 @@ def findings(silent: Yesterday, command: str = "status") -> list[Json]:
     return [one for one in records if one["kind"] == "unrecorded"]
 
 
+@pytest.mark.thorough
 def test_status_and_doctor_tell_of_a_conversation_until_it_is_imported(silent: Yesterday) -> None:
     assert findings(silent) == []
     work(silent)
@@ -93,6 +94,7 @@ def test_status_and_doctor_tell_of_a_conversation_until_it_is_imported(silent: Y
     assert findings(silent) == findings(silent, "doctor") == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ask", ["status", "stats"])
 def test_where_the_person_enabled_every_repository_it_is_told_before_any_session(
     past: Yesterday, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: str
@@ -120,6 +122,7 @@ def test_where_the_person_enabled_every_repository_it_is_told_before_any_session
     assert counted(past) == ["silent"]
 
 
+@pytest.mark.thorough
 def test_with_an_older_git_it_is_so_in_a_repository_made_since(
     past: Yesterday, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +144,7 @@ def test_with_an_older_git_it_is_so_in_a_repository_made_since(
     assert added["unknown"], added
 
 
+@pytest.mark.thorough
 def test_what_an_import_could_not_link_is_told_of_again_when_a_commit_takes_it(
     silent: Yesterday,
 ) -> None:
@@ -185,6 +189,7 @@ def test_what_was_there_before_enable_or_is_no_conversation_of_its_own_is_not_co
     assert counted(past) == []
 
 
+@pytest.mark.thorough
 def test_what_was_forgotten_or_written_while_gitcp_was_off_is_not_counted(
     silent: Yesterday,
 ) -> None:
@@ -214,6 +219,7 @@ def test_what_was_forgotten_or_written_while_gitcp_was_off_is_not_counted(
     assert counted(silent) == []
 
 
+@pytest.mark.thorough
 def test_enable_asks_once_at_a_terminal_whether_to_import_what_was_there(
     worked: Yesterday,
 ) -> None:
@@ -241,6 +247,7 @@ def test_with_import_auto_it_is_imported_at_once(silent: Yesterday, how: str) ->
     assert "Entire-Checkpoint" in silent.git("notes", "--ref=gitcp", "show", "HEAD")
 
 
+@pytest.mark.thorough
 def test_with_import_auto_a_later_commit_of_its_work_is_linked_too(silent: Yesterday) -> None:
     silent.git("config", "gitcp.import", "auto")
     work(silent)
@@ -275,6 +282,7 @@ def added(silent: Yesterday) -> Json:
     return {who: count for who, count in stats["added"].items() if count}
 
 
+@pytest.mark.thorough
 def test_a_line_that_a_silent_conversation_may_have_written_is_nobodys_until_an_import(
     silent: Yesterday,
 ) -> None:
@@ -294,6 +302,7 @@ def test_a_line_that_a_silent_conversation_may_have_written_is_nobodys_until_an_
     assert why(silent, "tale.py:1")["who"] == "session"
 
 
+@pytest.mark.thorough
 def test_after_a_command_of_a_silent_conversation_every_path_of_that_time_is_nobodys(
     silent: Yesterday,
 ) -> None:

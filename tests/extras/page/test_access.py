@@ -13,6 +13,8 @@ import pytest
 from tests.extras.page.browser import needs_browser, show
 from tests.support.paths import TOP
 
+pytestmark = pytest.mark.thorough
+
 CSS = (TOP / "gitcp/extras/page/assets/page.css").read_text()
 # What is read stands on the paper or in a box, code on lines that came or went too; what is only
 # seen stands on the paper or in a box.

@@ -15,6 +15,8 @@ from tests.extras.page.browser import needs_browser
 from tests.form.source import none
 from tests.support.paths import TOP
 
+pytestmark = pytest.mark.thorough
+
 needs_mandoc = pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
 _MADE: list[Path] = []  # of this worker
 

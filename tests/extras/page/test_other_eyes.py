@@ -14,6 +14,8 @@ import pytest
 from tests.extras.page.browser import needs_browser, show
 from tests.support.paths import TOP
 
+pytestmark = pytest.mark.thorough
+
 AXE = TOP / "build" / "tools" / "axe.min.js"
 # What of the page is looked at, and how to get there from its top.
 STATES = {
@@ -68,7 +70,6 @@ def test_axe_finds_nothing(full: Path, browser: Any) -> None:
     assert findings == {}
 
 
-@pytest.mark.thorough
 @needs_browser
 def test_it_looks_as_it_did_on_each_screen(full: Path, browser: Any) -> None:
     """By its parts, and by pictures so small that no font shows in them; LOOKS=1 makes them."""

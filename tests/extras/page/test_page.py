@@ -115,6 +115,7 @@ def test_a_file_that_cannot_be_written_is_named_as_the_person_did(hostile: Path)
         assert done.stderr == f"fatal: cannot write '{hostile}/{name}': {why}\n"
 
 
+@pytest.mark.thorough
 def test_at_a_terminal_it_says_how_far_it_is(hostile: Path) -> None:
     master, slave = pty.openpty()
     os.set_blocking(master, False)
@@ -241,6 +242,7 @@ def test_of_a_file_only_what_is_shown_is_read(monkeypatch: pytest.MonkeyPatch) -
     assert read == lines[300:310] + lines[700:710]
 
 
+@pytest.mark.thorough
 def test_one_process_draws_the_same_page_as_several(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_hunk_is_its_prompts_and_its_margin_has_one_colour(sample: Path, brows
     assert bold.rect["height"] <= 2 * 21
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_keys_move_open_fold_and_turn_the_light(sample: Path, browser: Any) -> None:
     show(browser, sample)
@@ -145,6 +146,7 @@ def test_keys_move_open_fold_and_turn_the_light(sample: Path, browser: Any) -> N
     assert "next, previous hunk" in browser.find_element("id", "keys").text
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_the_list_of_files_has_any_width_and_a_button_on_a_phone(
     sample: Path, browser: Any
@@ -183,6 +185,7 @@ def test_what_is_packed_is_there_and_the_browser_finds_it(sample: Path, browser:
     assert browser.execute_script("return document.querySelectorAll('script[type=z]').length") == 0
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_a_print_has_the_change_and_no_more_on_few_sheets(sample: Path, browser: Any) -> None:
     show(browser, sample)
@@ -205,6 +208,7 @@ def test_a_print_has_the_change_and_no_more_on_few_sheets(sample: Path, browser:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_the_way_into_the_conversation_opens_it(sample: Path, browser: Any) -> None:
     show(browser, sample)
@@ -215,6 +219,7 @@ def test_the_way_into_the_conversation_opens_it(sample: Path, browser: Any) -> N
     assert "claude -r" in browser.find_element("id", "talks").text and SESSION
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_hostile_texts_stay_texts_and_the_console_silent(full: Path, browser: Any) -> None:
     show(browser, full)

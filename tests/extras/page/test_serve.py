@@ -120,6 +120,7 @@ def test_a_request_without_a_host_or_without_sense_is_refused_and_ends_nothing(
     assert served.status() == 200
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["", "events"])
 def test_a_tab_that_is_closed_while_it_is_answered_ends_nothing(served: Served, name: str) -> None:
     """Two at once, which leave before the answer, or with a reset in the middle of it."""
@@ -172,6 +173,7 @@ def test_a_range_that_has_become_empty_leaves_the_page_as_it_was(served: Served)
     assert served.status() == 200
 
 
+@pytest.mark.thorough
 def test_nothing_is_written_and_a_page_that_cannot_be_made_is_said(hostile: Path) -> None:
     run_page("-o", "-", "HEAD")  # what git itself refreshes is fresh
     before = list_files(hostile)

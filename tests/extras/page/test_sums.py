@@ -46,6 +46,7 @@ def test_a_page_and_stats_of_a_range_agree_in_every_number(world: World) -> None
     assert "Each commit by itself: 8 lines by agents, 0 not recorded, 1 by people" in text
 
 
+@pytest.mark.thorough
 def test_each_commit_of_a_store_has_one_sum_and_a_task_is_its_sessions(
     frozen_store: Frozen,
 ) -> None:

@@ -75,6 +75,7 @@ WHOLE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("moved", [False, True] if LONG else [True])
 @pytest.mark.parametrize("writer", WRITERS if LONG else WRITERS[1:])
 @pytest.mark.parametrize("command", WHOLE)

@@ -161,6 +161,7 @@ def test_a_content_that_is_gone_makes_lines_unknown_and_is_no_error(world: World
     assert shares(world) == {"unknown": 3}
 
 
+@pytest.mark.thorough
 def test_a_call_that_touches_very_many_paths_is_one_line(world: World, a: Agent) -> None:
     a.prompt("generate")
     many = journal.MANY + 10
@@ -174,6 +175,7 @@ def test_a_call_that_touches_very_many_paths_is_one_line(world: World, a: Agent)
     assert shares(world) == {a.sid: many}
 
 
+@pytest.mark.thorough
 def test_a_long_journal_is_cut_back_at_a_commit(world: World, a: Agent) -> None:
     a.prompt("write")
     edit(a, "left.txt", text(5))

@@ -78,6 +78,7 @@ def test_a_key_more_is_checked_when_it_is_read(copy: Journals) -> None:
     assert copy.list_lines() == whole
 
 
+@pytest.mark.thorough
 def test_a_key_more_comes_back_with_lines_that_the_journal_lost(copy: Journals) -> None:
     copy.python(WRITE)
     whole = copy.list_lines()
@@ -96,6 +97,7 @@ def test_a_key_more_stays_with_many_edits_unless_each_has_its_own(copy: Journals
     assert len(edits) == 300 and {edit["made_word"] for edit in edits} == {"two"}
 
 
+@pytest.mark.thorough
 def test_lines_that_a_key_more_gives_to_a_session_are_forgotten_with_it(copy: Journals) -> None:
     copy.python(WRITE)
     copy.write({"turn_id": "0" * 12})  # of session s1
@@ -103,6 +105,7 @@ def test_lines_that_a_key_more_gives_to_a_session_are_forgotten_with_it(copy: Jo
     assert [line["path"] for line in copy.list_lines()] == ["a"]
 
 
+@pytest.mark.thorough
 def test_a_key_more_is_in_the_schema_and_the_manual(copy: Journals) -> None:
     differ = copy.run(sys.executable, copy.lib / ".ci/generate", "--check", status=1).split()
     assert differ == ["man/gitcp-formats.5", "share/gitcp/schema/journal.json"]

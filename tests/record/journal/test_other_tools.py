@@ -73,6 +73,7 @@ def added(world: World) -> dict[str, int]:
     return dict(metadata["initial_attribution"]["lines_added"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["each", "one"])
 def test_what_a_tool_made_whose_call_tells_how_long_it_took_is_its_sessions(
     world: World, way: str

@@ -146,6 +146,7 @@ def test_what_the_agent_writes_after_it_has_changed_into_another_is_recorded_the
     assert "plover" not in everything(other)
 
 
+@pytest.mark.thorough
 def test_a_client_started_above_several_clones_works_in_each(world: World) -> None:
     world.gitcp("enable")
     second = World(make_other(world, "beside"), world.home)
@@ -391,6 +392,7 @@ def test_a_call_there_whose_end_was_not_heard_has_its_prompt_at_the_turns_end(
     assert "write there: plugh" in other.gitcp("why", "new.txt:1")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["beside", "inside"])
 def test_what_a_session_writes_in_two_worktrees_of_another_repository_is_its_own_in_each(
     world: World, other: World, a: Agent, where: str

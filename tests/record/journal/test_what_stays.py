@@ -48,6 +48,7 @@ def test_what_a_stash_gives_back_beside_new_work_keeps_its_authors(world: World)
     assert turn not in ("person", "unknown")
 
 
+@pytest.mark.thorough
 def test_an_amend_that_extends_a_checkpoint_counts_both_halves(world: World, a: Agent) -> None:
     a.prompt("write, commit, amend")
     first = a.state["turn_id"]

@@ -70,6 +70,7 @@ def test_a_shell_call_that_stop_closes_is_over_with_it(world: World, a: Agent) -
     sound(world)
 
 
+@pytest.mark.thorough
 def test_a_shell_call_whose_start_was_not_heard_has_what_it_wrote(world: World, a: Agent) -> None:
     world.write("before.txt", "there before the turn began\n")
     a.prompt("run it")
@@ -125,6 +126,7 @@ def test_a_deletion_is_not_of_the_session_that_ran_ls(
 # 3. The person's file, committed by the agent.
 
 
+@pytest.mark.thorough
 def test_the_persons_file_that_the_agent_commits_stays_the_persons(world: World, a: Agent) -> None:
     world.write("mine.txt", text(1, 2, 3))
     a.prompt("commit everything")
@@ -286,6 +288,7 @@ def test_of_two_shells_that_append_to_one_new_file_each_has_the_line_that_its_co
     assert shares(world) == {a.sid: 1, b.sid: 1}
 
 
+@pytest.mark.thorough
 def test_show_and_log_print_lines_that_add_up(
     world: World, a: Agent, b: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ sys.exit("a process was left")
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no other parent for what is left")
 def test_a_turn_and_its_commit_leave_no_process(world: World) -> None:
     world.via, world.env["COLD"] = (sys.executable, "-c", PARENT), "1"

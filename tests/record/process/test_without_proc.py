@@ -25,6 +25,7 @@ def blind(away: World) -> World:
     return away
 
 
+@pytest.mark.thorough
 def test_a_turn_and_its_commit_are_linked(away: World) -> None:
     agent = away.agent("s", tools=True)
     agent.turn("write", {"a.txt": "one\n"})
@@ -32,6 +33,7 @@ def test_a_turn_and_its_commit_are_linked(away: World) -> None:
     assert away.commit("a.txt")
 
 
+@pytest.mark.thorough
 def test_a_dry_push_sends_nothing(away: World) -> None:
     bare = away.share()
     away.agent("s", tools=True).turn("write", {"a.txt": "one\n"})
@@ -42,6 +44,7 @@ def test_a_dry_push_sends_nothing(away: World) -> None:
     assert "entire" in away.git("-C", str(bare), "for-each-ref")
 
 
+@pytest.mark.thorough
 def test_where_a_dry_push_is_not_seen_nothing_is_sent(blind: World) -> None:
     bare = blind.share()
     blind.agent("s", tools=True).turn("write", {"a.txt": "one\n"})
@@ -53,6 +56,7 @@ def test_where_a_dry_push_is_not_seen_nothing_is_sent(blind: World) -> None:
     assert "entire" in blind.git("-C", str(bare), "for-each-ref")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", [("--amend", "-m", "new"), ("-m", "new text", "--amend")])
 def test_an_amend_with_a_message_keeps_its_link(away: World, words: tuple[str, ...]) -> None:
     away.agent("s", tools=True).turn("write", {"a.txt": "one\n"})
@@ -67,6 +71,7 @@ def _begin(agent: Agent, call: str, said: str = "") -> None:
     assert said in event.stderr
 
 
+@pytest.mark.thorough
 def test_the_guard_sees_who_is_at_work_and_who_is_gone(away: World) -> None:
     away.git("config", "gitcp.guard", "deny")
     away.git("config", "gitcp.guard-wait", "0")
@@ -81,6 +86,7 @@ def test_the_guard_sees_who_is_at_work_and_who_is_gone(away: World) -> None:
     assert first.state["phase"] == "ended"
 
 
+@pytest.mark.thorough
 def test_an_agent_that_cannot_be_seen_is_not_dead(blind: World) -> None:
     """The guard holds by time, nobody ends the turn, and what it writes is the agent's."""
     blind.git("config", "gitcp.guard", "deny")
@@ -103,6 +109,7 @@ def test_an_agent_that_cannot_be_seen_is_not_dead(blind: World) -> None:
     assert blind.commit("b.txt")
 
 
+@pytest.mark.thorough
 def test_what_an_agent_left_running_is_its_own(away: World) -> None:
     agent = away.agent("s", tools=True)
     agent.pid = os.getpid()

@@ -224,6 +224,7 @@ def ask_git(paths: list[str]) -> list[str]:
     return [run(*as_git, path, ok=(0, 128)).strip() for path in paths]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", list_cases()[::SAMPLE], ids=str)
 def test_what_is_hashed_in_process_has_the_id_that_git_gives_it(
     repo: Path, case: Case, monkeypatch: pytest.MonkeyPatch

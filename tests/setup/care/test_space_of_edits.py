@@ -176,6 +176,7 @@ def talk(world: World, name: str, settled: bool = True) -> None:
     world.kill(agent)
 
 
+@pytest.mark.thorough
 def test_copies_of_transcripts_of_settled_sessions_are_limited_without_a_command(
     world: World,
 ) -> None:

@@ -96,6 +96,7 @@ def made_by_steps(texts: list[str]) -> set[str]:
     return {path for path, line in newest.items() if "step" in line}
 
 
+@pytest.mark.thorough
 def test_killed_before_every_single_change_the_next_command_settles_it(
     prepared: World, tmp_path: Path
 ) -> None:

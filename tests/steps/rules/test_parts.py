@@ -188,6 +188,7 @@ def listed(choice: Choice) -> set[int]:
     return {operation.group for run in told for operation in run}
 
 
+@pytest.mark.thorough
 @many
 @given(stories() | stories(equal=True))
 def test_all_parts_together_are_the_worktree(story: tuple[str, list[Step]]) -> None:
@@ -198,6 +199,7 @@ def test_all_parts_together_are_the_worktree(story: tuple[str, list[Step]]) -> N
     assert (together, listed(choice)) == (text, set())
 
 
+@pytest.mark.thorough
 @many
 @given(stories(), st.permutations(WRITERS))
 def test_the_parts_one_after_the_other_are_the_worktree(
@@ -212,6 +214,7 @@ def test_the_parts_one_after_the_other_are_the_worktree(
     assert staged == text
 
 
+@pytest.mark.thorough
 @many
 @given(stories() | stories(equal=True), st.sampled_from(WRITERS))
 def test_no_part_has_a_line_of_another(story: tuple[str, list[Step]], who: Writer) -> None:
@@ -223,6 +226,7 @@ def test_no_part_has_a_line_of_another(story: tuple[str, list[Step]], who: Write
     assert {operations[n].group for n in own - choice.taken} <= listed(choice)
 
 
+@pytest.mark.thorough
 @many
 @given(stories(moving=False), st.permutations(WRITERS))
 def test_parts_that_need_nothing_come_in_any_order(

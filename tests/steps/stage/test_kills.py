@@ -16,6 +16,8 @@ from tests.steps.stage.test_stage import both
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
 
+pytestmark = pytest.mark.thorough
+
 KILL = "kill -9 $(cat '{pid}')"
 
 

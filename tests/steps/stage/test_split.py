@@ -81,6 +81,7 @@ def test_the_next_turn_of_a_session_goes_on(world: World, a: Agent, b: Agent) ->
     assert len({*world.ids("HEAD~1"), *world.ids("HEAD~2"), checkpoint}) == 3
 
 
+@pytest.mark.thorough
 def test_undo_takes_the_commits_back_and_redo_makes_them_again(
     world: World, a: Agent, b: Agent
 ) -> None:
@@ -309,6 +310,7 @@ def test_a_file_that_is_staged_in_another_state_is_refused(
     assert everything(world) == before
 
 
+@pytest.mark.thorough
 def test_a_dry_run_shows_the_commits_and_changes_nothing(world: World, a: Agent, b: Agent) -> None:
     both(world, a, b)
     before = everything(world)
@@ -348,6 +350,7 @@ def test_lines_that_need_lines_of_nobody_are_named_without_an_option_of_stage(
     )
 
 
+@pytest.mark.thorough
 def test_head_is_split_and_what_nobody_wrote_keeps_its_message(
     world: World, a: Agent, b: Agent
 ) -> None:
@@ -435,6 +438,7 @@ def test_the_first_commit_of_a_repository_can_be_one_of_several(
     assert world.git("ls-files") == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["session", "prompt"])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_commit_has_a_line_of_another_and_nothing_is_lost(
@@ -471,6 +475,7 @@ def test_no_commit_has_a_line_of_another_and_nothing_is_lost(
     assert world.head == first
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("link", ["trailer", "note"])
 def test_the_last_commit_keeps_its_links_once_the_states_of_its_sessions_are_gone(
     world: World, a: Agent, b: Agent, link: str

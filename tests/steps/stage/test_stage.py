@@ -91,6 +91,7 @@ def stash_and_pop(world: World) -> None:
     world.git("stash", "pop", "-q")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("return_to", [go_and_return, stash_and_pop])
 def test_work_that_was_taken_back_and_restored_is_its_sessions_again(
     world: World, a: Agent, b: Agent, return_to: Callable[[World], None]
