@@ -10,7 +10,7 @@ from gitcp.git.objects import Lookup, Objects, find_tree, read_changes, read_com
 from gitcp.lines import commit_lines
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
-from gitcp.text import line_replay
+from gitcp.text import file_moves, line_replay
 from gitcp.text.ids import PERSON
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ def _find_recorded_authors(
         if added and not (changes[path][3] if path in changes else before(path))
         if (stored := line_authors.list_entries(record, path))
     }
-    origins = line_authors.find_moves(
+    origins = file_moves.find_moves(
         removed, added, lambda oid: line_replay.split_lines(evidence.readers.read_blob(oid))
     )
     return {

@@ -116,9 +116,9 @@ class Edits:
         if not removed or not added:
             return {}
 
-        from gitcp.checkpoints.format import line_authors
+        from gitcp.text import file_moves
 
-        return line_authors.find_moves(removed, added, self._read_lines)
+        return file_moves.find_moves(removed, added, self._read_lines)
 
     def _read_lines(self, oid: str) -> Sequence[bytes]:
         content = self.get_content(_FILES[0], oid)

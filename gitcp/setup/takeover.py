@@ -19,7 +19,7 @@ from gitcp.git.objects import object_lists
 from gitcp.git.repo import Repo
 from gitcp.record import session
 from gitcp.record.journal import Journal, edits
-from gitcp.record.session import others
+from gitcp.record.session import original, others
 from gitcp.record.stream import peek_tip, read_changes, save_work
 from gitcp.setup import hook_texts
 from gitcp.setup.clients import json_text
@@ -164,7 +164,7 @@ def adopt_sessions(repo: Repo) -> list[str]:
             state = session.load_state(repo, name)
             is_entires = state is not None and not state["streams"] and "turns" not in state
             if state and is_entires and state.get("phase") == "active":
-                others.take_over(repo, state)
+                original.take_over(repo, state)
                 state["tool_events"] = True  # an unexplained edit is not the turn's
             if state and not state["streams"] and _add_stream(repo.objects, state):
                 _note_condensed(repo, state)

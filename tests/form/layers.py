@@ -56,9 +56,9 @@ PURE = set(
     gitcp.terminal.recap gitcp.terminal.rows gitcp.terminal.stats gitcp.terminal.status
     gitcp.text.carry.changes gitcp.text.carry.forms gitcp.text.carry.gaps
     gitcp.text.carry.imports gitcp.text.carry.moves gitcp.text.carry.origins gitcp.text.carry.text
-    gitcp.text.carry.tokens gitcp.text.ids gitcp.text.json gitcp.text.line_replay
-    gitcp.text.pairing gitcp.text.prompt_text gitcp.text.record_types gitcp.text.shapes
-    gitcp.text.spans""".split()
+    gitcp.text.carry.tokens gitcp.text.file_moves gitcp.text.ids gitcp.text.json
+    gitcp.text.line_replay gitcp.text.pairing gitcp.text.prompt_text
+    gitcp.text.record_types gitcp.text.shapes gitcp.text.spans""".split()
 )
 
 

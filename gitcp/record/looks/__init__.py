@@ -508,10 +508,9 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
     if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
         return {}
 
-    from gitcp.checkpoints.format import line_authors
-    from gitcp.text import line_replay
+    from gitcp.text import file_moves, line_replay
 
-    return line_authors.find_origins(
+    return file_moves.find_origins(
         oids, lambda oid: line_replay.split_text_lines(oid, objects.read_blob(oid))
     )
 

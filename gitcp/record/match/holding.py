@@ -16,7 +16,7 @@ in parts at other commits, and what it was made on may be unknown.  They compare
 
 from __future__ import annotations
 
-from gitcp.checkpoints.format import line_authors
+from gitcp.text import file_moves
 from gitcp.text.carry import changes
 from gitcp.text.carry.changes import Lines, Written, find_lines
 from gitcp.text.ids import EMPTY, GONE, REGULAR, build_change, is_binary, remove_space
@@ -407,7 +407,7 @@ def find_moves(
     deleted: Mapping[str, str], created: Mapping[str, str], blob: Blob
 ) -> dict[str, str]:
     """new path -> the path it was moved from.  deleted, created: path -> oid."""
-    return line_authors.find_moves(deleted, created, lambda oid: (blob(oid) or b"").split(b"\n"))
+    return file_moves.find_moves(deleted, created, lambda oid: (blob(oid) or b"").split(b"\n"))
 
 
 def _is_same_file(old: str, new: str, is_gone: bool, blob: Blob) -> bool:

@@ -290,7 +290,7 @@ def list_recent_ids(repo: Repo) -> list[str]:
     ]
 
 
-def _list_places(repo: Repo, session_id: str) -> tuple[str, ...]:
+def list_places(repo: Repo, session_id: str) -> tuple[str, ...]:
     """The paths to look for a session's marker, in order: it may move back meanwhile."""
     path = repo.join_shared("open", session_id)
     return path, os.path.join(get_resting_folder(repo), session_id), path
@@ -335,7 +335,7 @@ def find_marker(repo: Repo, session_id: str) -> Marker | None:
 
 def read_stored(repo: Repo, session_id: str) -> Marker | None:
     """The marker of a session as its file has it; None without one.  Raises Damaged."""
-    for path in _list_places(repo, session_id):
+    for path in list_places(repo, session_id):
         try:
             st = os.stat(path)
             break
@@ -424,7 +424,9 @@ def begin_turn(
     """Write the baseline of a turn, or of its continuation after its Stop."""
     files.remove_private(repo, repo.join_own("turn", f"{state['session_id']}.middle"))
     offset = read_size(state.get("transcript_path"))
-    _write(repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset)
+    write_baseline(
+        repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset
+    )
 
 
 def read_size(transcript: str | None) -> int:
@@ -435,7 +437,8 @@ def read_size(transcript: str | None) -> int:
         return 0
 
 
-def _write(repo: Repo, state: State, baseline: Baseline, offset: int) -> None:
+def write_baseline(repo: Repo, state: State, baseline: Baseline, offset: int) -> None:
+    """Write the baseline of a turn; offset: where its part of the transcript begins, in bytes."""
     transcript = state.get("transcript_path")
     turn = state.get("turn_id", "")
     data = {**baseline, "turn": turn, "transcript": transcript, "offset": offset}
@@ -518,13 +521,14 @@ def has_many_names(repo: Repo) -> bool:
 
 def take_message(repo: Repo, session_id: str) -> str:
     """Remove and return the texts that wait; '' for none."""
-    path = _get_path(repo, session_id)
+    path = locate_message(repo, session_id)
     data = files.read_or_set_aside(repo, lambda: read_file(path))
     files.remove_private(repo, path)
     return (data or b"").decode("utf-8", "replace").strip()
 
 
-def _get_path(repo: Repo, session_id: str) -> str:
+def locate_message(repo: Repo, session_id: str) -> str:
+    """The file of the texts that wait for a session's next prompt in this worktree."""
     return repo.join_own("tell", session_id)
 
 

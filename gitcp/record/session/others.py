@@ -1,15 +1,13 @@
-"""What others than its own hooks do with the state of a session: put it away, take it over, leave
-a message for it, keep it locked.
+"""What others than its own hooks do with the state of a session: put it away, leave a message for
+it, keep it locked.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from itertools import islice
 
 from gitcp import git
-from gitcp.agents.transcripts import transcript_facts
 from gitcp.errors import Error
 from gitcp.git import files
 from gitcp.git.files import Damaged, exclusive
@@ -73,7 +71,7 @@ def forget_state(repo: Repo, session_id: str) -> None:
 
 def find_path(repo: Repo, session_id: str) -> str:
     """The path of a session's marker, whether it exists or not."""
-    paths = session._list_places(repo, session_id)
+    paths = session.list_places(repo, session_id)
     return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
@@ -118,23 +116,6 @@ def _may_rest(repo: Repo, session_id: str) -> bool:
     return age > _GONE and not process.is_alive(marker["agent_process"])
 
 
-def take_over(repo: Repo, state: State) -> None:
-    """Write a baseline for a turn that began under the original program: nothing was dirty, and
-    its transcript begins behind the condensed part."""
-
-    begun = transcript_facts.parse_time(str(state.get("last_interaction_time"))) or time.time_ns()
-    start = state.get("checkpoint_transcript_start", 0)
-    offset = 0
-    try:
-        with open(state.get("transcript_path") or "", "rb") as f:
-            offset = sum(map(len, islice(f, start)))
-    except (OSError, ValueError):
-        pass
-    baseline = {"head": state["base_commit"], "time_ns": begun, "at": begun, "dirty": {}}
-    if session.is_home(repo, state):
-        session._write(repo, state, baseline, offset)
-
-
 def set_dirty(
     repo: Repo, session_id: str, baseline: session.Baseline, dirty: dict[str, Entry | None]
 ) -> None:
@@ -176,7 +157,7 @@ def drop_intent(repo: Repo) -> None:
 
 def leave_message(repo: Repo, session_id: str, text: str) -> None:
     """Add a text to those for the session's next prompt in this worktree."""
-    path = session._get_path(repo, session_id)
+    path = session.locate_message(repo, session_id)
     fd = files.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
     with os.fdopen(fd, "a", encoding="utf-8", errors="backslashreplace") as f:
         f.write(text + "\n")

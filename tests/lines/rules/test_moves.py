@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.checkpoints.format import line_authors
 from gitcp.record.journal import credit
+from gitcp.text import file_moves
 from gitcp.text.ids import PERSON
 
 EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -30,7 +30,7 @@ EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 def test_a_content_goes_to_the_path_that_has_it_now(
     changed: dict[str, tuple[str, str]], want: dict[str, str]
 ) -> None:
-    assert line_authors.find_origins(changed, lambda oid: [oid.encode()]) == want
+    assert file_moves.find_origins(changed, lambda oid: [oid.encode()]) == want
 
 
 TEXTS = {
@@ -82,7 +82,7 @@ def lines(oid: str) -> list[bytes]:
 def test_a_path_comes_from_the_likest_that_went(
     gone: dict[str, str], come: dict[str, str], want: dict[str, str]
 ) -> None:
-    assert line_authors.find_moves(gone, come, lines) == want
+    assert file_moves.find_moves(gone, come, lines) == want
 
 
 @pytest.mark.parametrize(("count", "want"), [(20, {"n0": "a0"}), (21, {})])
@@ -90,12 +90,12 @@ def test_of_very_many_paths_no_lines_are_compared(count: int, want: dict[str, st
     gone = {f"a{n}": "1" if not n else f"gone {n}" for n in range(20)}
     come = {f"n{n}": "2" if not n else f"come {n}" for n in range(count)}
     read = {"1": lines("1"), "2": lines("2")}
-    assert line_authors.find_moves(gone, come, lambda oid: read.get(oid, [oid.encode()])) == want
+    assert file_moves.find_moves(gone, come, lambda oid: read.get(oid, [oid.encode()])) == want
 
 
 def test_a_file_that_changed_places_is_not_what_one_that_went_became() -> None:
     changed = {"a": ("1", "2"), "b": ("2", "1"), "c": ("5", "")}
-    assert line_authors.find_origins(changed, lines) == {"a": "b", "b": "a"}
+    assert file_moves.find_origins(changed, lines) == {"a": "b", "b": "a"}
 
 
 @pytest.mark.parametrize("paths", [("a", "b"), ("b", "a")])
