@@ -12,7 +12,8 @@ from gitcp.git.objects import Objects, compare_trees, pack_care, patches
 from gitcp.git.repo import Repo
 from gitcp.lines import absent
 from gitcp.steps.back import steps
-from gitcp.steps.commits import open_work, stage
+from gitcp.steps.commits import open_work
+from gitcp.steps.commits.selection import Named, select
 from gitcp.steps.commits.work import read_work
 from gitcp.terminal import cli
 from gitcp.text import console
@@ -104,7 +105,7 @@ def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:
         names = [args.session]
     else:
         names = []
-    return work.make_trees(stage.select(repo, work.edits, names, args.by_hand))
+    return work.make_trees(select(repo, work.edits, Named(names, args.by_hand)))
 
 
 def _tell_others(repo: Repo, work: Work, shown: Sequence[str]) -> None:

@@ -12,8 +12,9 @@ from gitcp.git import refs
 from gitcp.git.objects import Objects, find_tree, need_commit, pack_care
 from gitcp.git.repo import Repo
 from gitcp.steps.commits import auto, open_work, split
+from gitcp.steps.commits.selection import Named, select
 from gitcp.steps.commits.split import Bench
-from gitcp.steps.commits.stage import need_index, select
+from gitcp.steps.commits.stage import need_index
 from gitcp.terminal import cli
 from gitcp.text import console
 from gitcp.text.short_ids import shorten_id
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence, Set
 
+    from gitcp.steps.commits.division import Division
     from gitcp.steps.commits.split import Key, Made, Share, Splitter
     from gitcp.text.record_types import Record
 
@@ -85,18 +87,18 @@ class _Splitting:
     def run(self) -> int:
         splitter = self._splitter
         args = self._args
-        named = select(self._repo, splitter.stager.present.lines, args.session).ids
+        lines = splitter.stager.present.lines
+        named = select(self._repo, lines, Named(args.session)).ids
         keys = splitter.list_keys(named)
         shares = self._plan(keys, splitter.first)
         if len(shares) < 1 + bool(splitter.commit):
             return self._tell_nothing(shares, keys)
         split.refuse(self._repo, shares, named)
-        last = shares[-1]["tree"]
+        last = shares[-1].tree
         head_tree = find_tree(self._repo.objects, splitter.head or None) or self._repo.empty_tree
         split.map_entries(self._repo, head_tree, last, splitter.target)
         if args.dry_run:
-            splitter.list_left(keys, last)
-            return self._report(shares, (), "")
+            return self._report(shares, (), "", splitter.list_left(keys, last))
         made = self._make(keys, shares)  # which may have read the worktree again, and another HEAD
         split.note_links(self._repo, made, splitter.head if splitter.commit else "")
         try:
@@ -106,15 +108,15 @@ class _Splitting:
         finally:
             split.link(record.open_context(self._repo))
         self._run_post_commit()
-        last = need_commit(self._repo.objects, made[-1]["commit"])["tree"]
-        self._splitter.list_left(keys, last)
-        return self._report([one["share"] for one in made], made, step)
+        last = need_commit(self._repo.objects, made[-1].commit)["tree"]
+        left = self._splitter.list_left(keys, last)
+        return self._report([one.share for one in made], made, step, left)
 
     def _plan(self, keys: Sequence[Key], tree: str) -> list[Share]:
         shares = [*self._splitter.plan(keys, tree, self._args.with_overlaps)]
         rest = None
         if shares:
-            rest = self._splitter.make_rest(shares[-1]["tree"])
+            rest = self._splitter.make_rest(shares[-1].tree)
         return [*shares, *([rest] if rest else [])]
 
     def _make(self, keys: Sequence[Key], shares: list[Share]) -> list[Made]:
@@ -126,11 +128,11 @@ class _Splitting:
                 share = shares.pop(0)
                 made.append(bench.make_commit(share, not self._args.no_edit))
                 tree = bench.read_tree()
-                if shares and tree != share["tree"]:  # a hook has changed it
+                if shares and tree != share.tree:  # a hook has changed it
                     bench.hand_over(splitter.parent)
                     if not splitter.commit:
                         self._splitter = _read_change(self._repo, self._args)
-                    done = {one["share"]["key"] for one in made}
+                    done = {one.share.key for one in made}
                     shares = self._plan([key for key in keys if key not in done], tree)
             bench.hand_over(splitter.parent)
         return made
@@ -142,7 +144,7 @@ class _Splitting:
             console.warn(str(e))  # the commits exist already
 
     def _tell_nothing(self, shares: Sequence[Share], keys: Sequence[Key]) -> int:
-        self._splitter.list_left(keys, self._splitter.first)
+        left = self._splitter.list_left(keys, self._splitter.first)
         if not self._args.json:
             whose = "no session wrote it"
             if shares:
@@ -151,34 +153,38 @@ class _Splitting:
             if self._splitter.commit:
                 what = "the last commit"
             cli.show(f"nothing to split in {what}: {whose}")
-        stage.warn_left(self._splitter.overlaps, self._splitter.needs, by_split=True)
+        stage.warn_left(left, by_split=True)
         return NO
 
-    def _report(self, shares: Sequence[Share], made: Sequence[Made], step: str) -> int:
+    def _report(
+        self, shares: Sequence[Share], made: Sequence[Made], step: str, left: Division
+    ) -> int:
         splitter = self._splitter
         if self._args.json:
             cli.write_records(_make_records(shares, made, step))
         else:
             for n, share in enumerate(shares):
-                head = abbreviate(made[n]["commit"] if made else "-" * 40)
-                message = ""
+                head = "-" * 8
+                message = share.message
                 if made:
-                    message = need_commit(self._repo.objects, made[n]["commit"])["message"]
-                subject = (message or share["message"]).partition("\n")[0]
+                    head = abbreviate(made[n].commit)
+                    message = need_commit(self._repo.objects, made[n].commit)["message"]
+                subject = message.partition("\n")[0]
                 cli.show(f"  {head} {subject}")
-                sums = [sum(part[key] for part in share["parts"]) for key in ("added", "removed")]
-                files = count_noun(len(share["parts"]), "file")
-                cli.show(f"          {self._name(share)}: {files} (+{sums[0]} -{sums[1]})")
+                added = sum(part.added for part in share.parts)
+                removed = sum(part.removed for part in share.parts)
+                files = count_noun(len(share.parts), "file")
+                cli.show(f"          {self._name(share)}: {files} (+{added} -{removed})")
             count = count_noun(len(shares), "commit")
             them = "it" if len(shares) == 1 else "them"
             tail = f"; 'gitcp undo' takes {them} back"
             cli.show(f"{count}{tail}" if made else f"would make {count}")
         if splitter.commit:  # what is left is the last of the commits
             return OK
-        stage.warn_left(splitter.overlaps, splitter.needs, by_split=True)
-        if splitter.overlaps or splitter.needs:
+        stage.warn_left(left, by_split=True)
+        if left.has_left:
             return NO
-        if made and self._warn_uncommitted({share["session_id"] for share in shares}):
+        if made and self._warn_uncommitted({share.session_id for share in shares}):
             return NO
         return OK
 
@@ -199,18 +205,19 @@ class _Splitting:
         return left
 
     def _name(self, share: Share) -> str:
-        if not share["session_id"]:
+        if not share.session_id:
             return "what no session wrote"
         turns = ""
-        if share["turns"]:
-            turns = f", {count_noun(len(share['turns']), 'prompt')}"
-        return f"session {shorten_id(share['session_id'])}{turns}"
+        if share.turns:
+            turns = f", {count_noun(len(share.turns), 'prompt')}"
+        return f"session {shorten_id(share.session_id)}{turns}"
 
 
 def _make_records(shares: Iterable[Share], made: Sequence[Made], step: str) -> Iterator[Record]:
     for n, share in enumerate(shares):
-        commit = made[n]["commit"] if made else ""
-        fields = {key: value for key, value in share.items() if key not in ("key", "tree")}
-        yield {"type": "split", "commit": commit, **fields}
+        commit = ""
+        if made:
+            commit = made[n].commit
+        yield share.make_record(commit)
     if step:
         yield {"type": "step", "step": step}

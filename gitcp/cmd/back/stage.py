@@ -11,6 +11,8 @@ from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.steps.back.restore import name_in_worktree
 from gitcp.steps.commits import stage
+from gitcp.steps.commits.division import Extra
+from gitcp.steps.commits.selection import Named, find_own_session, select
 from gitcp.steps.undo import hold_log
 from gitcp.terminal import cli
 from gitcp.text import console
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Sequence
 
-    from gitcp.steps.commits.stage import Left, Part, Selection, Stager
+    from gitcp.steps.commits.division import Division, Left, Part
+    from gitcp.steps.commits.selection import Selection
     from gitcp.text.record_types import Record
 
 OPTIONS = (
@@ -57,7 +60,9 @@ def run(argv: Sequence[str]) -> int:
     with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
         stage.need_index(repo)
         undo.finish(repo)
-        names = [*args.session, *([stage.find_own_session(repo)] if args.own else [])]
+        names = [*args.session]
+        if args.own:
+            names.append(find_own_session(repo))
         scopes = [name_in_worktree(repo, path) for path in args.path]
         for left in reversed(range(_TRIES)):
             try:
@@ -70,29 +75,33 @@ def run(argv: Sequence[str]) -> int:
 
 def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[str]) -> int:
     step = ""
-    whose = (names, args.by_hand, args.turn, args.call)
+    named = Named(names, args.by_hand, args.turn, args.call)
+    extra = Extra(args.with_overlaps, args.with_needed)
     with nullcontext() if args.dry_run else hold_log(repo):
         stager = stage.read_change(repo, args.dry_run)
-        selection = stage.select(repo, stager.present.lines, *whose)
-        found = stager.list_parts(selection, scopes, args.with_overlaps, args.with_needed)
-        if found and not args.dry_run:
-            step = stage.stage_parts(repo, found, selection.describe())
+        selection = select(repo, stager.present.lines, named)
+        division = stager.list_parts(selection, scopes, extra)
+        if division.parts and not args.dry_run:
+            step = stage.stage_parts(repo, division.parts, selection.describe())
     if args.json:
-        cli.write_records(_make_records(stager, found, step))
+        cli.write_records(_make_records(division, step))
     else:
-        _show(found, selection, args.dry_run)
-    warn_left(stager.overlaps, stager.needs)
-    for note in stager.notes:
+        _show(division.parts, selection, args.dry_run)
+    warn_left(division)
+    for note in division.notes:
         console.warn(note)
-    return NO if stager.overlaps or stager.needs else OK
+    if division.has_left:
+        return NO
+    return OK
 
 
-def _make_records(stager: Stager, found: Iterable[Part], step: str) -> Iterable[Record]:
-    for part in found:
-        yield {"type": "part", **part}
-    for kind, lefts in (("overlap", stager.overlaps), ("need", stager.needs)):
-        for left in lefts:
-            yield {"type": kind, **left}
+def _make_records(division: Division, step: str) -> Iterable[Record]:
+    for part in division.parts:
+        yield part.make_record()
+    for left in division.overlaps:
+        yield left.make_record("overlap")
+    for left in division.needs:
+        yield left.make_record("need")
     if step:
         yield {"type": "step", "step": step}
 
@@ -102,21 +111,24 @@ def _show(found: Sequence[Part], selection: Selection, dry: bool) -> None:
         cli.show(f"nothing to stage of {selection.describe()}")
         return
     for part in found[:_LISTED]:
-        if part["new"] is None:
+        kind = "changed"
+        if part.new is None:
             kind = "deleted"
-        else:
-            kind = "new" if part["old"] is None else "changed"
-        cli.show(f"  {kind:<8} {part['path']}  +{part['added']} -{part['removed']}")
+        elif part.old is None:
+            kind = "new"
+        cli.show(f"  {kind:<8} {part.path}  +{part.added} -{part.removed}")
     if len(found) > _LISTED:
         cli.show(f"  and {len(found) - _LISTED} more")
-    sums = [sum(part[key] for part in found) for key in ("added", "removed")]
-    head = "would stage" if dry else "staged"
-    tail = "" if dry else "; 'gitcp undo' takes it back"
-    what = f"{count_noun(len(found), 'file')} (+{sums[0]} -{sums[1]})"
-    cli.show(f"{head} {what} of {selection.describe()}{tail}")
+    added = sum(part.added for part in found)
+    removed = sum(part.removed for part in found)
+    what = f"{count_noun(len(found), 'file')} (+{added} -{removed}) of {selection.describe()}"
+    if dry:
+        cli.show(f"would stage {what}")
+    else:
+        cli.show(f"staged {what}; 'gitcp undo' takes it back")
 
 
-def warn_left(overlaps: Iterable[Left], needs: Iterable[Left], by_split: bool = False) -> None:
+def warn_left(division: Division, by_split: bool = False) -> None:
     """Say on stderr what stage, or split, leaves out, and why."""
     if by_split:
         takes = "commits them with the last one"
@@ -124,24 +136,24 @@ def warn_left(overlaps: Iterable[Left], needs: Iterable[Left], by_split: bool = 
     else:
         takes = "stages them as they stand"
         lacks = "not staged (--with-needed stages them too)"
-    for left in overlaps:
-        whose = " and ".join(map(_name, left["authors"]))
+    for left in division.overlaps:
+        whose = " and ".join(map(_name, left.authors))
         reason = f"{whose} replaced the same lines (--with-overlaps {takes})"
         console.warn(f"{_locate(left)} is left out: {reason}")
-    for left in needs:
-        whose = " and ".join(map(_name, left["needs"]))
+    for left in division.needs:
+        whose = " and ".join(map(_name, left.needs))
         console.warn(f"{_locate(left)} is left out: it needs lines of {whose} that are {lacks}")
 
 
 def _locate(left: Left) -> str:
-    if not left["first"]:
-        return f"'{left['path']}'"
-    many = f"lines {left['first']}-{left['last']}"
-    if left["first"] < left["last"]:
+    if not left.first:
+        return f"'{left.path}'"
+    many = f"lines {left.first}-{left.last}"
+    if left.first < left.last:
         what = many
     else:
-        what = f"line {left['first']}"
-    return f"'{left['path']}' {what}"
+        what = f"line {left.first}"
+    return f"'{left.path}' {what}"
 
 
 def _name(session_id: str) -> str:

@@ -21,7 +21,15 @@ from gitcp.record.journal import credit, cuts, held_lines
 from gitcp.record.journal.credit import parse_entry
 from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.snapshot import scan
-from gitcp.steps.commits import parts, stage
+from gitcp.steps.commits import parts
+from gitcp.steps.commits.path_history import (
+    Change,
+    PathHistory,
+    Texts,
+    get_last_mode_edit,
+    get_writer,
+    read_text,
+)
 from gitcp.text.ids import REGULAR, UNKNOWN, build_change
 from gitcp.text.line_replay import split_lines
 
@@ -32,7 +40,6 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.steps.commits.stage import Change
     from gitcp.text.record_types import JournalLine, Version, Writer
 
 _LARGEST = 1 << 20  # bytes of a file that is read to divide its lines
@@ -118,7 +125,10 @@ def map_stashed(repo: Repo) -> dict[str, list[str]]:
 
 def _compare(repo: Repo, old: str | None, new: str | None) -> dict[str, Change]:
     """path -> its entries in two trees, where they differ."""
-    return {path: (before, after) for path, before, after in compare_trees(repo.objects, old, new)}
+    changes: dict[str, Change] = {}
+    for path, before, after in compare_trees(repo.objects, old, new):
+        changes[path] = Change(before, after)
+    return changes
 
 
 def _divide_here(repo: Repo) -> dict[str, set[str]]:
@@ -137,11 +147,10 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
     looks.record_differences(copy, head, entries, time.time_ns(), write=False)
     tree = find_tree(repo.objects, found.head)
     committed = Lookup(repo.objects, tree)
-    changes = {
-        path: (find_file(committed, path), entry)
-        for path, entry in entries.items()
-        if not path.startswith(scan.OURS)
-    }
+    changes: dict[str, Change] = {}
+    for path, entry in entries.items():
+        if not path.startswith(scan.OURS):
+            changes[path] = Change(find_file(committed, path), entry)
     return _Divider(repo, copy.lines).divide(tree, changes)
 
 
@@ -174,8 +183,8 @@ def _divide_paths(repo: Repo) -> dict[str, set[str]]:
     for path, entry in entries.items():
         old = find_file(committed, path)
         if old != entry:
-            changes[path] = old, entry
-    _hold_contents(repo, {path: new for path, (_, new) in changes.items()})
+            changes[path] = Change(old, entry)
+    _hold_contents(repo, {path: change.new for path, change in changes.items()})
     looks.record_paths(copy, list(changes), time.time_ns(), write=False)
     return _Divider(repo, copy.lines).divide(tree, changes)
 
@@ -216,15 +225,17 @@ class _Divider:
 
         is_past: the changes were made and taken away: later edits say nothing of them."""
         lookup = Lookup(self._repo.objects, base)
-        ends = self._find_ends(changes) if is_past else {}
+        ends: dict[str, int] = {}
+        if is_past:
+            ends = self._find_ends(changes)
         found: dict[str, set[str]] = {}
-        for path, (old, new) in changes.items():
+        for path, change in changes.items():
             edits = self._edits
             if path in ends:
                 edits = self._read_until(ends[path])
-            elif ends and new is None:
+            elif ends and change.new is None:
                 edits = self._read_until(max(ends.values()))
-            sessions = self._list_sessions(edits, lookup, path, (old, new))
+            sessions = self._list_sessions(edits, lookup, path, change)
             if sessions:
                 found[path] = sessions
         return found
@@ -237,16 +248,16 @@ class _Divider:
         returns: dict[str, list[int]] = {}
         for n, line in enumerate(self._lines):
             change = changes.get(line.get("path", ""))
-            if change is None or change[1] is None:
+            if change is None or change.new is None:
                 continue
             after = parse_entry(line.get("after"))
-            if after == change[1]:
+            if after == change.new:
                 ends[line["path"]] = n
-            elif after == change[0] and line["how"] == credit.RESTORED:
+            elif after == change.old and line["how"] == credit.RESTORED:
                 returns.setdefault(line["path"], []).append(n)
         for path, numbers in returns.items():
             if path not in ends:
-                ends[path] = self._choose_return(numbers, changes[path][1]) - 1
+                ends[path] = self._choose_return(numbers, changes[path].new) - 1
         return ends
 
     def _choose_return(self, numbers: Sequence[int], content: Version) -> int:
@@ -260,7 +271,7 @@ class _Divider:
         return max(reversed(numbers), key=count_common)
 
     def _read_lines(self, entry: Version) -> list[bytes]:
-        return split_lines(stage.read_text(self._repo.objects, entry) or b"")
+        return split_lines(read_text(self._repo.objects, entry) or b"")
 
     def _read_until(self, end: int) -> Edits:
         """The edits up to a line of the journal."""
@@ -269,14 +280,15 @@ class _Divider:
         return self._earlier[end]
 
     def _list_sessions(self, edits: Edits, base: Lookup, path: str, change: Change) -> set[str]:
-        history = _History(self._repo.objects, edits, path)
+        history = PathHistory(edits, path)
         writers = history.list_run_writers(change)
         if writers is None and self._was_cut:
-            history = _History(self._repo.objects, self._read_every(), path)
+            edits = self._read_every()
+            history = PathHistory(edits, path)
             writers = history.list_run_writers(change)
-        if writers is None or not history.is_sure(writers):
-            parent = find_file(base, path)
-            writers = history.list_line_writers(change, parent)
+        if writers is None or not _is_sure(history, writers):
+            lines = _Lines(self._repo.objects, edits, history)
+            writers = lines.list_writers(change, base)
         return {who[0] for who in writers if who[0]}
 
     def _read_every(self) -> Edits:
@@ -287,63 +299,62 @@ class _Divider:
         return self._every
 
 
-class _History:
-    """The edits that made the content of a path."""
+def _is_sure(history: PathHistory, writers: set[Writer]) -> bool:
+    """Whether what these made has no lines of others."""
+    if len(writers) > 1 or UNKNOWN in writers:
+        return False
+    return not history.may_be_back(writers)
 
-    def __init__(self, objects: Objects, edits: Edits, path: str) -> None:
+
+class _Lines:
+    """Finds who made a change of a path, by its lines."""
+
+    def __init__(self, objects: Objects, edits: Edits, history: PathHistory) -> None:
         self._objects = objects
         self._edits = edits
-        self._path = path
-        self._chain = edits.trace_content(path)
+        self._history = history
 
-    def list_run_writers(self, change: Change) -> set[Writer] | None:
-        """Who made a change, if a run of edits did; None if not all of them are known."""
-        return stage.list_run_writers(self._chain, *change)
-
-    def is_sure(self, writers: set[Writer]) -> bool:
-        """Whether what these made has no lines of others."""
-        if len(writers) > 1 or UNKNOWN in writers:
-            return False
-        return not stage.may_be_back(self._chain, writers)
-
-    def list_line_writers(self, change: Change, parent: Version) -> set[Writer]:
-        """Who made a change, by its lines.  parent: the entry in the tree that it begins from."""
-        old, new = change
-        if not self._chain:
+    def list_writers(self, change: Change, base: Lookup) -> set[Writer]:
+        """Who made a change.  base: the tree that it begins from."""
+        history = self._history
+        if not history.chain:
             return set()
-        if new is None:
+        if change.new is None:
             return self._list_removers()
-        before = stage.read_text(self._objects, old)
-        after = stage.read_text(self._objects, new)
-        if before is None or after is None:
-            return {stage.get_writer(self._chain[-1])}
-        if old is None:
-            creator = stage.find_creator(self._chain)
-        else:
-            creator = UNKNOWN
-        if old is None and not after:
-            return {creator}
+        move = None
+        if change.old is None:
+            move = history.find_move(base)
+        if move:
+            writers = self._divide(Change(move.entry, change.new), move.entry)
+            return {move.mover, *writers}
+        return self._divide(change, find_file(base, history.path))
+
+    def _divide(self, change: Change, parent: Version) -> set[Writer]:
+        """list_writers() of a file that is there.  parent: its entry before all edits."""
+        history = self._history
+        old_text = read_text(self._objects, change.old)
+        new_text = read_text(self._objects, change.new)
+        if old_text is None or new_text is None:
+            return {history.find_last_writer()}
+        creator = UNKNOWN
+        if change.old is None:
+            creator = history.find_creator()
+            if not new_text:
+                return {creator}
         first = self._edits.get_content(*(parent or ("", "")))
-        self._edits.read_ahead({self._path: build_change(old, new)})
-        texts = before, after
-        operations = stage.list_operations(self._edits, self._path, change, texts, creator, first)
+        self._edits.read_ahead({history.path: build_change(change.old, change.new)})
+        texts = Texts(old_text, new_text)
+        operations = history.list_operations(change, texts, creator, first)
         writers = {operation.who for operation in operations if operation.kind != parts.KEPT}
-        if old is not None and old[0] != new[0]:
-            writers |= self._list_mode_setters()
+        if change.old and change.new and change.old[0] != change.new[0]:
+            setter = get_last_mode_edit(history.chain)
+            if setter:
+                writers.add(get_writer(setter))
         return writers
 
     def _list_removers(self) -> set[Writer]:
         """Who deleted the file, whatever has come and gone since by git's commands."""
-        for line in reversed(self._chain):
-            if parse_entry(line["after"]) is None and stage.get_writer(line) != UNKNOWN:
-                return {stage.get_writer(line)}
-        return set()
-
-    def _list_mode_setters(self) -> set[Writer]:
-        """Who changed the mode of the file last."""
-        for line in reversed(self._chain):
-            before = parse_entry(line["before"])
-            after = parse_entry(line["after"])
-            if before and after and before[0] != after[0]:
-                return {stage.get_writer(line)}
+        for line in reversed(self._history.chain):
+            if parse_entry(line["after"]) is None and get_writer(line) != UNKNOWN:
+                return {get_writer(line)}
         return set()

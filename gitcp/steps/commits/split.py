@@ -9,6 +9,7 @@ leaves nothing but that directory.
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from gitcp.checkpoints import listing, notes, redactor
@@ -36,8 +37,10 @@ from gitcp.record.stream import writing
 from gitcp.steps import effects, undo
 from gitcp.steps.back.plan import OURS
 from gitcp.steps.commits import auto, stage
+from gitcp.steps.commits.division import Division
+from gitcp.steps.commits.path_history import Change, get_writer
 from gitcp.steps.commits.scratch import Copy, remove_folder
-from gitcp.steps.commits.stage import Selection, get_writer
+from gitcp.steps.commits.selection import Selection
 from gitcp.text import json, prompt_text, term
 from gitcp.text.ids import UNKNOWN
 from gitcp.text.short_ids import shorten_id
@@ -45,45 +48,85 @@ from gitcp.text.spans import abbreviate, count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from typing import TypedDict
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from gitcp.checkpoints.stored import StoredCheckpoint
     from gitcp.git.repo import Repo
     from gitcp.record import Context
-    from gitcp.steps.commits.stage import Change, Left, Part, Stager
-    from gitcp.text.record_types import Commit, Linked, Version, Writer
+    from gitcp.steps.commits.division import Part
+    from gitcp.steps.commits.stage import Stager
+    from gitcp.text.record_types import Commit, Linked, Record, Version, Writer
 
-    Key = tuple[str, str]  # a session, and its turn or ''
 
-    class Share(TypedDict):
-        """What becomes a commit.  session_id: '' and key: None for what no session wrote.  turns:
-        those that wrote it, oldest first.  tree: the commit's.  checkpoint_id: '' for none."""
+@dataclass(slots=True, frozen=True, order=True)
+class Key:
+    """Who gets a commit: a session, or with a turn that prompt of it."""
 
-        session_id: str
-        key: Key | None
-        turns: list[str]
-        parts: list[Part]
-        tree: str
-        message: str
-        checkpoint_id: str
+    session_id: str
+    turn: str = ""
 
-    class Made(TypedDict):
-        """A commit that was made of a share.  parent: '' for none."""
 
-        share: Share
-        commit: str
-        parent: str
+@dataclass(slots=True)
+class Share:
+    """What becomes a commit.
 
-    class Link(TypedDict):
-        """What is to be stored of a commit.  replaced: the commit that was split, '' for none."""
+    key: None for what no session wrote.  turns: those that wrote it, oldest first.  tree: the
+    commit's.  checkpoint_id: '' for none."""
 
-        commit: str
-        parent: str
-        replaced: str
-        session_id: str
-        checkpoint_id: str
-        paths: list[str]
+    key: Key | None
+    turns: list[str]
+    parts: list[Part]
+    tree: str
+    message: str
+    checkpoint_id: str
+
+    @property
+    def session_id(self) -> str:
+        """Whose it is; '' for what no session wrote."""
+        if self.key is None:
+            return ""
+        return self.key.session_id
+
+    def make_record(self, commit: str) -> Record:
+        """It as a record.  commit: the one that was made of it, '' for none."""
+        return {
+            "type": "split",
+            "commit": commit,
+            "session_id": self.session_id,
+            "turns": self.turns,
+            "parts": [asdict(part) for part in self.parts],
+            "message": self.message,
+            "checkpoint_id": self.checkpoint_id,
+        }
+
+
+@dataclass(slots=True)
+class Made:
+    """A commit that was made of a share.  parent: '' for none."""
+
+    share: Share
+    commit: str
+    parent: str
+
+
+@dataclass(slots=True)
+class Link:
+    """What is to be stored of a commit.  replaced: the commit that was split, '' for none."""
+
+    commit: str
+    parent: str
+    replaced: str
+    session_id: str
+    checkpoint_id: str
+    paths: list[str]
+
+
+@dataclass(slots=True)
+class IndexChange:
+    """Entries of the index before and after."""
+
+    old: index.Entries
+    new: index.Entries
 
 
 FOLDER = "split"
@@ -94,11 +137,12 @@ class _Prompts(Selection):
     """What several turns of sessions wrote."""
 
     def __init__(self, keys: Collection[Key]) -> None:
-        super().__init__(list(dict.fromkeys(session_id for session_id, _ in keys)))
+        super().__init__(list(dict.fromkeys(key.session_id for key in keys)))
         self._keys = set(keys)
 
     def has(self, who: Writer) -> bool:
-        return (who[0], who[1]) in self._keys or (who[0], "") in self._keys
+        session_id, turn, _ = who
+        return Key(session_id, turn) in self._keys or Key(session_id) in self._keys
 
 
 def read_change(repo: Repo, of_head: bool, by_prompt: bool, dry: bool) -> Splitter:
@@ -114,9 +158,7 @@ def read_change(repo: Repo, of_head: bool, by_prompt: bool, dry: bool) -> Splitt
 
 
 class Splitter:
-    """Divides the change of the worktree, or of HEAD, among those who wrote it.
-
-    overlaps, needs: what the chosen sessions wrote and no commit gets, by list_left()."""
+    """Divides the change of the worktree, or of HEAD, among those who wrote it."""
 
     def __init__(
         self, repo: Repo, stager: Stager, head: str, commit: Commit | None, by_prompt: bool
@@ -127,9 +169,9 @@ class Splitter:
         self._by_prompt = by_prompt
         self.head = head
         self.commit = commit
-        self.parent = commit["parents"][0] if commit else head
-        self.overlaps: list[Left] = []
-        self.needs: list[Left] = []
+        self.parent = head
+        if commit:
+            self.parent = commit["parents"][0]
 
     @property
     def target(self) -> str:
@@ -144,7 +186,11 @@ class Splitter:
 
     @cached_property
     def _writers(self) -> dict[str, dict[Key, int]]:
-        return {p: self._list_writers(p, *c) for p, c in self._compare(self._first)}
+        """path -> who changed it, each with the time of the first edit."""
+        found: dict[str, dict[Key, int]] = {}
+        for path, change in self._compare(self._first):
+            found[path] = self._list_writers(path, change)
+        return found
 
     @property
     def first(self) -> str:
@@ -155,114 +201,127 @@ class Splitter:
         """Yield the paths of which something is left after a tree, with the change."""
         for path, old, new in compare_trees(self._repo.objects, tree, self.target):
             if not path.startswith(OURS):
-                yield path, (old, new)
+                yield path, Change(old, new)
 
-    def _list_writers(self, path: str, old: Version, new: Version) -> dict[Key, int]:
-        """Who changed a path, each with the time of the first edit."""
+    def _list_writers(self, path: str, change: Change) -> dict[Key, int]:
         found: dict[Key, int] = {}
-        for edit in self.stager.list_edits(path, old, new):
+        for edit in self.stager.list_edits(path, change):
             who = get_writer(edit)
             if who != UNKNOWN and who[0]:
-                found.setdefault((who[0], who[1] if self._by_prompt else ""), int(edit["at"]))
+                key = Key(who[0], who[1] if self._by_prompt else "")
+                found.setdefault(key, int(edit["at"]))
         return found
 
     def list_keys(self, session_ids: Collection[str]) -> list[Key]:
-        """Those who changed something, oldest first.  session_ids: of these sessions, none: all."""
+        """Those who changed something, oldest first, but who moved a file before the others who
+        changed it.  session_ids: of these sessions, none: all."""
         first: dict[Key, int] = {}
         for writers in self._writers.values():
             for key, at in writers.items():
-                if not session_ids or key[0] in session_ids:
+                if not session_ids or key.session_id in session_ids:
                     first[key] = min(at, first.get(key, at))
-        return sorted(first, key=lambda key: (first[key], key))
+        keys = sorted(first, key=lambda key: (first[key], key))
+        return _put_before(keys, self._map_movers())
+
+    def _map_movers(self) -> dict[Key, set[Key]]:
+        """Who changed a file that others have moved -> these."""
+        movers: dict[Key, set[Key]] = {}
+        for path, change in self._compare(self._first):
+            move = self.stager.find_move(path, change.old)
+            if move is None:
+                continue
+            session_id, turn, _ = move.mover
+            mover = Key(session_id, turn if self._by_prompt else "")
+            for key in self._writers[path]:
+                movers.setdefault(key, set()).add(mover)
+        return movers
 
     def plan(self, keys: Sequence[Key], tree: str, with_overlaps: bool) -> Iterator[Share]:
         """Yield the share of each of keys that has one, on the tree of the commit before.
 
         with_overlaps: lines that several of keys replaced are of the last of them."""
         for n, key in enumerate(keys):
-            same = [k for k in keys[: n + 1] if with_overlaps or k[0] == key[0]]
-            parts = self._divide(tree, key, same)
+            taken = [*keys[: n + 1]]
+            if not with_overlaps:
+                taken = [one for one in taken if one.session_id == key.session_id]
+            parts = self._divide(tree, [key], taken).parts
             if parts:
-                changed = {part["path"]: part["new"] for part in parts}
+                changed = {part.path: part.new for part in parts}
                 tree = edit_tree(self._repo.objects, tree, changed)
                 yield self._make_share(key, parts, tree)
 
-    def _divide(self, tree: str, key: Key, same: Sequence[Key]) -> list[Part]:
-        changes = {p: c for p, c in self._compare(tree) if key in self._writers.get(p, ())}
-        return self.stager.divide(changes, _Prompts(same))
+    def _divide(self, tree: str, keys: Sequence[Key], taken: Sequence[Key]) -> Division:
+        """What is left after a tree of the paths that one of keys changed, divided.  taken: whose
+        lines are taken."""
+        changes: dict[str, Change] = {}
+        for path, change in self._compare(tree):
+            if not self._writers.get(path, {}).keys().isdisjoint(keys):
+                changes[path] = change
+        return self.stager.divide(changes, _Prompts(taken))
 
-    def list_left(self, keys: Sequence[Key], tree: str) -> None:
-        """Set overlaps and needs: what keys wrote that the commits up to a tree lack, and why."""
-        self.overlaps = []
-        self.needs = []
-        for session_id in dict.fromkeys(session_id for session_id, _ in keys):
-            keys_of_session = [key for key in keys if key[0] == session_id]
-            changes = {
-                p: c
-                for p, c in self._compare(tree)
-                if {*keys_of_session} & {*self._writers.get(p, ())}
-            }
-            self.stager.divide(changes, _Prompts(keys_of_session))
-            self.overlaps += [one for one in self.stager.overlaps if one not in self.overlaps]
-            self.needs += self.stager.needs
+    def list_left(self, keys: Sequence[Key], tree: str) -> Division:
+        """What keys wrote that the commits up to a tree lack, and why."""
+        left = Division()
+        for session_id in dict.fromkeys(key.session_id for key in keys):
+            own = [key for key in keys if key.session_id == session_id]
+            division = self._divide(tree, own, own)
+            left.overlaps += [one for one in division.overlaps if one not in left.overlaps]
+            left.needs += division.needs
+        return left
 
     def make_rest(self, tree: str) -> Share | None:
         """What no share has of the last commit, which keeps its message; None if nothing is
         left."""
         if self.commit is None or tree == self.commit["tree"]:
             return None
+        keys: list[Key] = []
+        for writers in self._writers.values():
+            keys += writers
         message = self.commit["message"]
-        keys = [k for w in self._writers.values() for k in w]
-        self.list_left(keys, tree)
-        parts = [self.stager.count_lines(path, *change) for path, change in self._compare(tree)]
-        is_linked = bool(self.overlaps or self.needs)
-        if not is_linked:
-            message = commit_message.remove_trailers(encode_name(message)).decode(
-                errors="surrogateescape"
-            )
-        return {
-            "session_id": "",
-            "key": None,
-            "turns": [],
-            "parts": parts,
-            "tree": self.commit["tree"],
-            "message": message,
-            "checkpoint_id": "",
-        }
+        if not self.list_left(keys, tree).has_left:
+            bare = commit_message.remove_trailers(encode_name(message))
+            message = bare.decode(errors="surrogateescape")
+        parts = [self.stager.count_lines(path, change) for path, change in self._compare(tree)]
+        return Share(None, [], parts, self.commit["tree"], message, "")
 
     def _make_share(self, key: Key, parts: list[Part], tree: str) -> Share:
-        session_id = key[0]
-        state = others.peek_state(self._repo, key[0])
-        known: dict[str, dict[str, object]] = (state or {}).get("turns", {})
-        if key[1]:
-            turns = [key[1]]
+        session_id = key.session_id
+        state = others.peek_state(self._repo, session_id)
+        if key.turn:
+            turns = [key.turn]
         else:
             turns = self._list_turns(session_id, parts)
-        agent = (state or {}).get("agent_type") or "an agent"
-        prompts = [str(known.get(turn, {}).get("prompt") or "") for turn in turns]
-        checkpoint_id = make_id() if state else ""
-        if not state:
+        agent = "an agent"
+        prompts: list[str] = []
+        checkpoint_id = ""
+        if state:
+            agent = state.get("agent_type") or agent
+            known = state.get("turns", {})
+            prompts = [str(known.get(turn, {}).get("prompt") or "") for turn in turns]
+            checkpoint_id = make_id()
+        else:
             stored = self._find_stored(session_id)
             if stored:
                 checkpoint_id = stored["checkpoint_id"]
                 prompts = _list_stored_prompts(self._repo, stored, key, parts)
         draft = prompt_text.make_draft(prompts, agent)
         draft = redactor.redact_text(self._repo, draft, session_id)
-        link = checkpoint_id and self._repo.config.get_option("gitcp.link") != "note"
-        disclosed = self._repo.config.get_option("gitcp.disclose")
-        lines = [f"{KEY}: {checkpoint_id}"] if link else []
+        message = f"{draft}\n"
+        trailers = self._list_trailers(session_id, checkpoint_id)
+        if trailers:
+            message += "\n" + "".join(f"{line}\n" for line in trailers)
+        return Share(key, turns, parts, tree, message, checkpoint_id)
+
+    def _list_trailers(self, session_id: str, checkpoint_id: str) -> list[str]:
+        """The last lines of the message of a session's commit."""
+        config = self._repo.config
+        lines: list[str] = []
+        if checkpoint_id and config.get_option("gitcp.link") != "note":
+            lines.append(f"{KEY}: {checkpoint_id}")
+        disclosed = config.get_option("gitcp.disclose")
         if disclosed:
             lines += unhooked.format_lines(self._repo, disclosed, [session_id])
-        message = "\n".join([draft, *(["", *lines] if lines else []), ""])
-        return {
-            "session_id": session_id,
-            "key": key,
-            "turns": turns,
-            "parts": parts,
-            "tree": tree,
-            "message": message,
-            "checkpoint_id": checkpoint_id,
-        }
+        return lines
 
     def _find_stored(self, session_id: str) -> StoredCheckpoint | None:
         """The checkpoint of the commit that is split that has a session, whose state has gone."""
@@ -276,24 +335,46 @@ class Splitter:
     def _list_turns(self, session_id: str, parts: Sequence[Part]) -> list[str]:
         """The turns of a session that edited the paths of parts, oldest first."""
         turns: dict[str, int] = {}
-        paths = {part["path"] for part in parts}
+        paths = {part.path for part in parts}
         for path, change in self._compare(self._first):
-            for edit in self.stager.list_edits(path, *change) if path in paths else ():
-                who = get_writer(edit)
+            if path not in paths:
+                continue
+            for edit in self.stager.list_edits(path, change):
+                writer, turn, _ = get_writer(edit)
                 at = int(edit["at"])
-                if who[0] == session_id and who[1]:
-                    turns[who[1]] = min(at, turns.get(who[1], at))
+                if writer == session_id and turn:
+                    turns[turn] = min(at, turns.get(turn, at))
         return sorted(turns, key=turns.__getitem__)
+
+
+def _put_before(keys: Sequence[Key], earlier: Mapping[Key, Collection[Key]]) -> list[Key]:
+    """The keys in their order, except that the earlier ones of each come before it, unless they go
+    round in a circle."""
+    placed: list[Key] = []
+    rest = [*keys]
+    while rest:
+        chosen = rest[0]
+        for key in rest:
+            waits_for = [one for one in earlier.get(key, ()) if one in rest and one != key]
+            if not waits_for:
+                chosen = key
+                break
+        rest.remove(chosen)
+        placed.append(chosen)
+    return placed
 
 
 def _list_stored_prompts(
     repo: Repo, stored: StoredCheckpoint, key: Key, parts: Sequence[Part]
 ) -> list[str]:
     """The prompts of a session or turn that led to parts of a commit, by its checkpoint."""
-    content = read_session(repo.objects, stored, key[0])
-    files = schema.build_part(content["metadata"] or {})["files"]
-    causes = [files[part["path"]] for part in parts if part["path"] in files]
-    asked = [cause["prompt"] for cause in causes if key[1] in ("", cause["turn_id"])]
+    content = read_session(repo.objects, stored, key.session_id)
+    causes = schema.build_part(content["metadata"] or {})["files"]
+    asked: list[str] = []
+    for part in parts:
+        cause = causes.get(part.path)
+        if cause and key.turn in ("", cause["turn_id"]):
+            asked.append(cause["prompt"])
     return schema.choose_prompts(asked, content["prompts"])
 
 
@@ -314,7 +395,7 @@ def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
     mid-turn."""
     for operation in index.list_under_way(repo):
         raise Error(f"{operation} is in progress")
-    for session_id in dict.fromkeys(share["session_id"] for share in shares):
+    for session_id in dict.fromkeys(share.session_id for share in shares):
         marker = None
         if session_id:
             marker = session.find_marker(repo, session_id)
@@ -325,9 +406,7 @@ def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
             )
 
 
-def map_entries(
-    repo: Repo, old: str, new: str, target: str
-) -> tuple[dict[str, Version], dict[str, Version]]:
+def map_entries(repo: Repo, old: str, new: str, target: str) -> IndexChange:
     """The entries of the index that change when HEAD's tree old becomes new; those that are staged
     stay.  Raises Error if one of these is staged otherwise than in the tree target."""
     staged = index.list_staged(repo, old)
@@ -343,7 +422,7 @@ def map_entries(
                 f"'{path}' has staged changes that the worktree lacks:"
                 f" 'git add' or 'git restore --staged' it first"
             )
-    return befores, afters
+    return IndexChange(befores, afters)
 
 
 class Bench:
@@ -393,8 +472,8 @@ class Bench:
         env = self._build_env()
         draft = os.path.join(self._place, "draft")
         with open(draft, "wb") as file:
-            file.write(encode_name(share["message"]))
-        self._put(share["tree"])
+            file.write(encode_name(share.message))
+        self._put(share.tree)
         words = ["git", "-C", self._repo.worktree, "commit", "-q", "-F", draft]
         if edit:
             words += ["-e"]
@@ -404,7 +483,7 @@ class Bench:
         self.head = self.head.strip()
         if status or self.head == before:
             raise Error(f"'git commit' ended with {status}; everything is as it was")
-        return {"share": share, "commit": self.head, "parent": before}
+        return Made(share, self.head, before)
 
     def _put(self, tree: str) -> None:
         """Give the index the entries of a tree."""
@@ -434,7 +513,9 @@ class Bench:
 
     def hand_over(self, old: str) -> None:
         """Bring the objects of the commits since old into the person's repository."""
-        wanted = f"{self.head}\n" + (f"^{old}\n" if old else "")
+        wanted = f"{self.head}\n"
+        if old:
+            wanted += f"^{old}\n"
         args = ("pack-objects", "--revs", "--local", "--stdout", "-q")
         pack = self._copy.git.run(*args, stdin=wanted.encode())[1]
         self._repo.git.run("unpack-objects", "-q", stdin=pack)
@@ -475,10 +556,10 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
     log; return its id.  Raises Error, with nothing changed, if HEAD or the index has changed."""
     if refs.read_branch(repo) != branch:
         raise Error("another branch was checked out meanwhile; everything is as it was")
-    new = made[-1]["commit"]
+    new = made[-1].commit
     old_tree = find_tree(repo.objects, head or None) or repo.empty_tree
     entries = map_entries(repo, old_tree, need_commit(repo.objects, new)["tree"], target)
-    effect = effects.describe_commits(repo, entries, (head, new))
+    effect = effects.describe_commits(repo, (entries.old, entries.new), (head, new))
     step = undo.make_step(
         "split", f"{count_noun(len(made), 'commit')} of {_name_base(head)}", [effect]
     )
@@ -495,14 +576,16 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
 
     with undo.hold_log(repo):
         try:
-            index.replace_entries(repo, *entries, move)
+            index.replace_entries(repo, entries.old, entries.new, move)
         except (Changed, Moved) as e:
             raise Error(f"{e}; everything is as it was") from None
     return str(step["id"])
 
 
 def _name_base(head: str) -> str:
-    return abbreviate(head) if head else "no commit"
+    if head:
+        return abbreviate(head)
+    return "no commit"
 
 
 # Storing the checkpoints of commits that are made: <git-dir>/gitcp/split-links says what is to be
@@ -515,17 +598,12 @@ _LINK = {
 
 def note_links(repo: Repo, made: Sequence[Made], replaced: str) -> None:
     """Write down what is to be stored of the commits, once HEAD has them."""
-    links: list[Link] = [
-        {
-            "commit": one["commit"],
-            "parent": one["parent"],
-            "replaced": replaced,
-            "session_id": one["share"]["session_id"],
-            "checkpoint_id": one["share"]["checkpoint_id"],
-            "paths": [part["path"] for part in one["share"]["parts"]],
-        }
-        for one in made
-    ]
+    links: list[Record] = []
+    for one in made:
+        share = one.share
+        paths = [part.path for part in share.parts]
+        link = Link(one.commit, one.parent, replaced, share.session_id, share.checkpoint_id, paths)
+        links.append(asdict(link))
     data = json.dumps(links).encode()
     files.write_private(repo, _get_links_path(repo), data, durable=True)
 
@@ -547,8 +625,9 @@ def finish(ctx: Context) -> None:
 def link(ctx: Context) -> None:
     """Store the checkpoint of each commit that was noted and that HEAD has, and move the streams
     on.  The caller holds the lock."""
-    links: list[Link] = files.load_cache(_get_links_path(ctx.repo), [_LINK]) or []
-    if links and object_lists.is_ancestor(ctx.repo, links[-1]["commit"], "HEAD"):
+    stored = files.load_cache(_get_links_path(ctx.repo), [_LINK]) or []
+    links = [Link(**one) for one in stored]
+    if links and object_lists.is_ancestor(ctx.repo, links[-1].commit, "HEAD"):
         for n, one in enumerate(links):
             _link_one(ctx, one, is_first=not n, is_last=one is links[-1])
     files.remove_private(ctx.repo, _get_links_path(ctx.repo))
@@ -556,11 +635,14 @@ def link(ctx: Context) -> None:
 
 def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
     repo = ctx.repo
-    commit = need_commit(repo.objects, one["commit"])
-    replaced = one["replaced"]
-    old = one["parent"] or refs.get_zeros(repo)
+    commit = need_commit(repo.objects, one.commit)
+    replaced = one.replaced
+    old = one.parent or refs.get_zeros(repo)
+    since = old
+    if is_first and replaced:
+        since = replaced
     with ctx:
-        settled = _store(ctx, commit, one, (is_first and replaced) or old)
+        settled = _store(ctx, commit, one, since)
         ctx.leave()  # streams are moved by the states on disk
         changes = objects.read_changes(repo.objects, commit)[1]
         edits.settle_commit(repo, commit, changes)
@@ -574,10 +656,10 @@ def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
 def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None:
     """Store the session of a commit as its checkpoint; the sessions that were settled."""
     repo = ctx.repo
-    checkpoint_id = one["checkpoint_id"]
+    checkpoint_id = one.checkpoint_id
     state = None
     if checkpoint_id:
-        state = ctx.read_state(one["session_id"])
+        state = ctx.read_state(one.session_id)
     noted = repo.config.get_option("gitcp.link") == "note"
     if state is None:
         if checkpoint_id and noted:
@@ -589,11 +671,11 @@ def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None
         match.write_refused(repo, [checkpoint_id])
         ctx.keep(state)
         return None
-    if one["session_id"] not in list_session_ids(repo, checkpoint_id):
-        linked: Linked = {"how": "content", "paths": one["paths"], "reasons": {}}
+    if one.session_id not in list_session_ids(repo, checkpoint_id):
+        linked: Linked = {"how": "content", "paths": one.paths, "reasons": {}}
         commit_sessions.store_sessions(repo, commit, checkpoint_id, [(state, linked)], old, noted)
     ctx.keep(state)
-    return {one["session_id"]}
+    return {one.session_id}
 
 
 def _get_links_path(repo: Repo) -> str:

@@ -8,13 +8,15 @@ from gitcp.lines.edit_lines import Edits
 from gitcp.record.journal.credit import parse_entry
 from gitcp.steps.back.restore import Present, read_present
 from gitcp.steps.commits import parts
-from gitcp.steps.commits.stage import (
-    Selection,
-    find_creator,
+from gitcp.steps.commits.path_history import (
+    Change,
+    PathHistory,
+    Texts,
+    get_last_mode_edit,
     get_writer,
-    list_operations,
     read_text,
 )
+from gitcp.steps.commits.selection import Selection
 from gitcp.text.ids import COMMIT, PERSON, UNKNOWN, build_change
 
 TYPE_CHECKING = False
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.git.repo import Repo
-    from gitcp.steps.commits.stage import Change
-    from gitcp.text.record_types import Entry, JournalLine, Version
+    from gitcp.text.record_types import JournalLine, Version
 
 
 def read_work(repo: Repo) -> Work:
@@ -58,73 +59,87 @@ class Work:
                 found[session_id] = None
         return list(found)
 
-    def make_trees(self, selection: Selection) -> tuple[str, str]:
+    def make_trees(self, selection: Selection) -> list[str]:
         """The trees, for git, of the changed files before and after the work of a session or a
         turn, without what others changed in them meanwhile; for what no agent wrote, since HEAD.
         Raises Error if a content is not kept any more."""
         if selection.by_hand:
-            pairs = self._list_open()
+            changes = self._list_open()
         else:
-            pairs = self._list_edited(selection)
-        self._replays.read_ahead({path: build_change(*pair) for path, pair in pairs.items()})
-        olds = {path: old for path, (old, _) in pairs.items()}
-        news = {path: self._divide(selection, path, *pair) for path, pair in pairs.items()}
-        trees = edit_tree(self._objects, None, olds), edit_tree(self._objects, None, news)
+            changes = self._list_edited(selection)
+        pairs = {path: build_change(one.old, one.new) for path, one in changes.items()}
+        self._replays.read_ahead(pairs)
+        olds: dict[str, Version] = {}
+        news: dict[str, Version] = {}
+        for path, change in changes.items():
+            olds[path] = change.old
+            news[path] = self._divide(selection, path, change)
+        trees = [edit_tree(self._objects, None, olds), edit_tree(self._objects, None, news)]
         self._objects.flush()
         return trees
 
     def _list_open(self) -> dict[str, Change]:
         head = Lookup(self._objects, self._present.head_tree)
-        return {p: (find_file(head, p), entry) for p, entry in self._present.entries.items()}
+        changes: dict[str, Change] = {}
+        for path, entry in self._present.entries.items():
+            changes[path] = Change(find_file(head, path), entry)
+        return changes
 
     def _list_edited(self, selection: Selection) -> dict[str, Change]:
-        selected: dict[str, list[JournalLine]] = {}
+        changes: dict[str, Change] = {}
         for line in self.edits:
-            if selection.has(get_writer(line)):
-                selected.setdefault(line["path"], []).append(line)
-        return {
-            path: (parse_entry(lines[0]["before"]), parse_entry(lines[-1]["after"]))
-            for path, lines in selected.items()
-        }
+            if not selection.has(get_writer(line)):
+                continue
+            path = line["path"]
+            after = parse_entry(line["after"])
+            if path in changes:
+                changes[path] = Change(changes[path].old, after)
+            else:
+                changes[path] = Change(parse_entry(line["before"]), after)
+        return changes
 
-    def _divide(self, selection: Selection, path: str, old: Version, new: Version) -> Version:
+    def _divide(self, selection: Selection, path: str, change: Change) -> Version:
         """The version of a path after the selected work alone."""
-        chain = self._replays.trace_content(path)
-        selected = [line for line in chain if selection.has(get_writer(line))]
-        if len(selected) == len(chain):
-            return new if chain or selection.has(PERSON) else old
+        old = change.old
+        new = change.new
+        history = PathHistory(self._replays, path)
+        if not history.chain:
+            if selection.has(PERSON):
+                return new
+            return old
+        selected = [line for line in history.chain if selection.has(get_writer(line))]
+        if len(selected) == len(history.chain):
+            return new
         first = self._read(path, old)
         last = self._read(path, new)
         if new is None or first is None or last is None:
             if any(parse_entry(line["after"]) == new for line in selected):
                 return new
             return old
-        creator = find_creator(chain)
-        operations = list_operations(
-            self._replays, path, (old, new), (first, last), UNKNOWN if old else creator
-        )
+        creator = history.find_creator()
+        fallback = creator
+        if old:
+            fallback = UNKNOWN
+        operations = history.list_operations(change, Texts(first, last), fallback)
         # Even those that overlap others', or need them: nothing is staged.
-        taken = {
-            n for n, o in enumerate(operations) if o.kind != parts.KEPT and selection.has(o.who)
-        }
+        taken: set[int] = set()
+        for number, operation in enumerate(operations):
+            if operation.kind != parts.KEPT and selection.has(operation.who):
+                taken.add(number)
         if old is None and not taken:
             if last or not selection.has(creator):
                 return None
             return new
         newlines = first.endswith(b"\n"), last.endswith(b"\n")
         data = parts.build_content(operations, taken, newlines, takes_end=True)
-        return _choose_mode(selected, old, new), self._objects.write("blob", data)
+        mode = new[0]
+        if old and old[0] != mode and get_last_mode_edit(selected) is None:
+            mode = old[0]
+        return mode, self._objects.write("blob", data)
 
     def _read(self, path: str, version: Version) -> bytes | None:
-        gone = version and version[0] != COMMIT and not self._objects.packs.has(version[1])
-        if gone and self._objects.read_blob(version[1] if version else "") is None:
+        if version is None or version[0] == COMMIT or self._objects.packs.has(version[1]):
+            return read_text(self._objects, version)
+        if self._objects.read_blob(version[1]) is None:
             raise Error(f"the content of '{path}' is not kept any more")
         return read_text(self._objects, version)
-
-
-def _choose_mode(edits: Sequence[JournalLine], old: Version, new: Entry) -> str:
-    """The mode of a path after the edits of some authors."""
-    if old is None or old[0] == new[0]:
-        return new[0]
-    ends = ((parse_entry(line["before"]), parse_entry(line["after"])) for line in edits)
-    return next((new[0] for a, b in ends if a and b and a[0] != b[0]), old[0])

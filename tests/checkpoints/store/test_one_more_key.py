@@ -118,7 +118,7 @@ MADE = {"type": "array", "items": {"type": "string"}, "description": "what is ma
 DECLARATIONS = {
     "tool": ("gitcp/text/record_types.py", "    kind: str  #", "made_key: NotRequired[list[str]]"),
     "point": ("gitcp/steps/back/plan.py", "        message: str", "made_key: list[str]"),
-    "overlap": ("gitcp/steps/commits/stage.py", "        first: int", "made_key: list[str]"),
+    "overlap": ("gitcp/steps/commits/division.py", "    first: int", "made_key: list[str]"),
 }
 
 

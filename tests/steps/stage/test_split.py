@@ -521,3 +521,65 @@ def test_a_split_that_cannot_begin_leaves_nothing(world: World) -> None:
     with Objects(repo), pytest.raises(Error), split.Bench(repo, "1" * 40, None):
         pass
     assert split.list_scratch(repo) == []
+
+
+def move(world: World, agent: Agent, old: str, new: str) -> None:
+    """A turn in which a session moves a file by a command."""
+    call: Any = {
+        "tool_name": "Bash",
+        "tool_use_id": f"toolu_{new}",
+        "tool_input": {"command": f"mv {old} {new}"},
+    }
+    agent.prompt(f"move {old}")
+    agent.event("PreToolUse", **call)
+    (world.path / old).rename(world.path / new)
+    agent.event("PostToolUse", **call, tool_response={})
+    agent.stop()
+
+
+def number(world: World, agent: Agent, path: str, line: int) -> None:
+    """A turn in which a session writes a line of a file anew."""
+    text = change(world.read(path), f"line {line} of", f"line {line}, anew, of")
+    agent.turn(f"number {line}", {path: text})
+
+
+@pytest.mark.parametrize("by", ["session", "prompt"])
+def test_what_others_changed_in_a_moved_file_follows_the_move(
+    world: World, a: Agent, b: Agent, by: str
+) -> None:
+    number(world, b, "f.txt", 3)
+    move(world, a, "f.txt", "g.txt")
+    number(world, b, "g.txt", 7)
+    done(world, "split", "--no-edit", "--by", by)
+    assert world.git("status", "--porcelain") == ""
+    written = ["line 3, anew, of the file", "line 7, anew, of the file"]
+    if by == "session":
+        assert subjects(world, "HEAD~2..") == ["Move f.txt", "Number 3"]
+        moved = "HEAD~1"
+        assert added(world, "HEAD") == written
+    else:
+        assert subjects(world, "HEAD~3..") == ["Move f.txt", "Number 3", "Number 7"]
+        moved = "HEAD~2"
+        assert [added(world, "HEAD~1"), added(world, "HEAD")] == [written[:1], written[1:]]
+    (checkpoint,) = world.ids(moved)
+    assert list(world.committed(checkpoint)) == [a.sid]
+    assert world.git("show", "--format=", "--name-status", "-M", moved) == "R100\tf.txt\tg.txt"
+    for line in (3, 7):
+        assert b.sid in world.gitcp("why", "--json", f"g.txt:{line}")
+
+
+def test_sessions_that_changed_what_the_other_one_moved_leave_a_line_and_name_it(
+    world: World, a: Agent, b: Agent
+) -> None:
+    world.write("h.txt", BASE)
+    world.commit()
+    move(world, a, "f.txt", "g.txt")
+    move(world, b, "h.txt", "i.txt")
+    number(world, a, "i.txt", 3)
+    number(world, b, "g.txt", 7)
+    ended = run(world, "split", "--no-edit")
+    assert ended.returncode == 1
+    named = f"'i.txt' still has work of session {shorten_id(a.sid)} that is in no commit"
+    assert named in ended.stderr
+    assert [added(world, "HEAD~1"), added(world, "HEAD")] == [[], ["line 7, anew, of the file"]]
+    assert world.git("diff", "-U0").splitlines()[-1] == "+line 3, anew, of the file"

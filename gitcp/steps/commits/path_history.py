@@ -1,0 +1,192 @@
+"""The recorded edits of one path, and who made a change of it by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitcp.git.objects import find_file
+from gitcp.record.journal import credit
+from gitcp.record.journal.credit import parse_entry
+from gitcp.steps.back import plan
+from gitcp.steps.commits import parts
+from gitcp.text import line_replay
+from gitcp.text.ids import PERSON, REGULAR, UNKNOWN
+from gitcp.text.line_replay import has_no_lines, split_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitcp.git.objects import Lookup, Objects
+    from gitcp.lines.edit_lines import Edits
+    from gitcp.steps.commits.parts import Operation
+    from gitcp.text.record_types import Entry, JournalLine, Version, Writer
+
+
+@dataclass(slots=True, frozen=True)
+class Change:
+    """The entries of a path before and after."""
+
+    old: Version
+    new: Version
+
+
+@dataclass(slots=True)
+class Texts:
+    """The contents of a path before and after."""
+
+    old: bytes
+    new: bytes
+
+
+@dataclass(slots=True)
+class Move:
+    """A file that was moved or copied to a path.
+
+    number: that of the edit, among those of the path.  entry: the file at its former path, in the
+    tree that is compared.  mover: who did it."""
+
+    number: int
+    entry: Entry
+    mover: Writer
+
+
+class PathHistory:
+    """The edits that led to the content of a path, also those at the paths that it was moved from.
+
+    chain: these, oldest first."""
+
+    def __init__(self, edits: Edits, path: str) -> None:
+        self.path = path
+        self._edits = edits
+        self.chain = edits.trace_content(path)
+
+    def list_run(self, change: Change) -> list[JournalLine] | None:
+        """The edits that made a change, those that were not taken back and restored if they
+        suffice; None if not all are known, or one took the content from another path."""
+        run = _list_run(plan.walk_back(self.chain), change)
+        if run is None:
+            run = _list_run(reversed(self.chain), change)
+        return run
+
+    def list_run_writers(self, change: Change) -> set[Writer] | None:
+        """Who made a change, by list_run()."""
+        run = self.list_run(change)
+        if run is None:
+            return None
+        return {get_writer(line) for line in run}
+
+    def list_writers(self) -> set[Writer]:
+        """Who made any of the edits."""
+        return {get_writer(line) for line in self.chain}
+
+    def may_be_back(self, writers: set[Writer]) -> bool:
+        """Whether what seems to be the person's work may have lines of others that a stash had."""
+        return writers == {PERSON} and any("stashed" in line for line in self.chain)
+
+    def find_last_writer(self) -> Writer:
+        """Who made the last edit; the person without one."""
+        if self.chain:
+            return get_writer(self.chain[-1])
+        return PERSON
+
+    def find_creator(self) -> Writer:
+        """Who made the file."""
+        for line in plan.walk_back(self.chain):
+            if parse_entry(line["before"]) is None:
+                return get_writer(line)
+        return PERSON
+
+    def find_end_writer(self, objects: Objects, has_newline: bool) -> Writer:
+        """Who gave the text its end with a newline, or without one."""
+        for line in plan.walk_back(self.chain):
+            before = read_text(objects, parse_entry(line["before"]))
+            if before is not None and before.endswith(b"\n") != has_newline:
+                return get_writer(line)
+        return PERSON
+
+    def find_move(self, base: Lookup) -> Move | None:
+        """The move or copy by which the path got a file that a tree has at another path."""
+        for number in reversed(range(len(self.chain))):
+            line = self.chain[number]
+            if "follows" in line:
+                entry = find_file(base, line["follows"])
+                if entry:
+                    return Move(number, entry, get_writer(line))
+        return None
+
+    def list_since_move(self, move: Move) -> list[JournalLine]:
+        """The edits since a moved file was as the tree has it."""
+        for number in reversed(range(move.number)):
+            if parse_entry(self.chain[number]["after"]) == move.entry:
+                return self.chain[number + 1 :]
+        return self.chain
+
+    def list_operations(
+        self,
+        change: Change,
+        texts: Texts,
+        creator: Writer,
+        parent: line_replay.Version | None = None,
+    ) -> list[Operation]:
+        """The operations that make one text of the path from another, by their authors.
+
+        texts: those of the change.  creator: who wrote lines that no edit did.  parent: the content
+        before all edits, None for the first text."""
+        before = _make_version(change.old, texts.old)
+        after = _make_version(change.new, texts.new)
+        weave = self._edits.replay_as(parts.Weave, self.path, parent or before)
+        if not weave.knows(after):
+            weave.add_step(after, PERSON)
+        return parts.list_operations(weave, before, after, creator)
+
+
+def _make_version(entry: Version, text: bytes) -> line_replay.Version:
+    oid = ""
+    if entry:
+        oid = entry[1]
+    return line_replay.Version(oid, split_lines(text))
+
+
+def _list_run(edits: Iterable[JournalLine], change: Change) -> list[JournalLine] | None:
+    """PathHistory.list_run() among edits, the newest first, each of which led to the one before."""
+    found: list[JournalLine] = []
+    wanted = change.new
+    for line in edits:
+        if parse_entry(line["after"]) != wanted or "follows" in line:
+            return None
+        found.append(line)
+        wanted = parse_entry(line["before"])
+        if wanted == change.old:
+            return found[::-1]
+    return None
+
+
+def get_writer(line: JournalLine) -> Writer:
+    """The author of an edit, or the call that made it if that is not known."""
+    who = credit.get_author(line)
+    if who == UNKNOWN:
+        return credit.get_cause(line)
+    return who
+
+
+def get_last_mode_edit(chain: Sequence[JournalLine]) -> JournalLine | None:
+    """The last of some edits that changed the mode of a file; None without one."""
+    for line in reversed(chain):
+        before = parse_entry(line["before"])
+        after = parse_entry(line["after"])
+        if before and after and before[0] != after[0]:
+            return line
+    return None
+
+
+def read_text(objects: Objects, version: Version) -> bytes | None:
+    """The text of a file, b"" for no file; None for what has no lines."""
+    if version is None:
+        return b""
+    if version[0] not in REGULAR:
+        return None
+    data = objects.read_blob(version[1])
+    if data is None or has_no_lines(data):
+        return None
+    return data
