@@ -54,17 +54,18 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
     if not session.is_unsettled(state):
         return
     if repo.jj_root:
-        rewritten = [*_link_in_jj(repo, new)]
+        rewritten = [*_link_in_jj(repo, old, new)]
     else:
         rewritten = []
     for one, old_commits in rewritten:
         if old_commits:
             link_one(repo, state, one, old_commits)
+    from_jj = {commit["oid"] for commit, _ in rewritten}
     moves = refs.list_head_moves(repo)
     logged = moves[-1][1] if moves else old
     args = logged, new, "--first-parent", f"--max-count={_MOST}"
     made_here = refs.select_made(moves).union(_list_since(repo, *args) if logged != new else ())
-    unjudged = made_here.difference(match.read_judged(repo))
+    unjudged = made_here.difference(match.read_judged(repo), from_jj)
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
     brought = reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ()
     made = _sort_commits(since, unjudged)[-_MOST_LEFT:]
@@ -83,15 +84,22 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
             link_one(repo, state, one)
 
 
-def _link_in_jj(repo: Repo, head: str) -> Iterator[tuple[Commit, Sequence[str]]]:
-    """Give the commits that jj rewrote the ids of those that it made them of, and yield each with
-    these: it may have taken in open edits, as an amend does."""
-    case = MatchCase(repo, head, since=match.read_looked(repo))
+def _link_in_jj(repo: Repo, old: str, new: str) -> Iterator[tuple[Commit, Sequence[str]]]:
+    """Give the commits that jj rewrote the ids of those that it made them of, and yield each that
+    came between old and new with these: it may have taken in open edits, as an amend does."""
+    case = MatchCase(repo, new, since=match.read_looked(repo))
     answers = [*sources.ask_sources(case, sources.IN_JJ)]
     write_answers(case, answers)
+    if not answers:
+        return
+    # jj goes back to commits of which the session has been asked, as HEAD seldom does.
+    bounds = [new]
+    if old.strip("0"):
+        bounds.append(f"^{old}")
+    came = set(list_commits(repo, *bounds))
     for target, _, _, old_commits in answers:
         commit = read_commit(repo.objects, target.oid)
-        if commit:
+        if commit and commit["oid"] in came:
             yield commit, old_commits
 
 

@@ -186,3 +186,55 @@ def test_a_squash_into_the_persons_commit_links_it(new_copy: NewCopy) -> None:
     assert "own.txt" not in warm.run("show", "--no-transcript", checkpoint, cwd=copy.path).stdout
     assert nobodys(copy, "own, reworded", "one.txt") == []
     assert len(nobodys(copy, "own, reworded", "own.txt")) == 1
+
+
+# How a change comes between two that are linked, and what the session then writes into it.
+BETWEEN = {
+    "after the first": ("new -A @-- -m between", "one.txt", "by A\none.txt\nmore by A\n"),
+    "before the second": ("new -B @- -m between", "new.txt", "new by A\n"),
+}
+
+
+@pytest.mark.parametrize("kind", ["colocated", "non-colocated"])
+@pytest.mark.parametrize("name", BETWEEN)
+def test_work_in_a_change_between_two_is_linked(new_copy: NewCopy, kind: str, name: str) -> None:
+    copy = new_copy(kind)
+    command, path, content = BETWEEN[name]
+    a, _ = copy.pair()
+    work(copy, a, "one", "one.txt")
+    work(copy, a, "two", "two.txt", "three.txt")
+    before = carried(copy)
+    copy.jj(*command.split())
+    a.write(path, content)
+    a.stop()
+    copy.jj("new", "subject('two')")
+    a.prompt("go on")
+    now = carried(copy)
+    assert len(now.pop("between")) == 1
+    assert now == before
+    assert nobodys(copy, "between", path) == []
+    assert a.state.get("files_touched", []) == []
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("colocated", ["log"]), ("non-colocated", [])])
+def test_each_commit_absorbs_its_part(new_copy: NewCopy, kind: str, asked: list[str]) -> None:
+    copy = new_copy(kind)
+    a, _ = copy.pair()
+    work(copy, a, "one", "one.txt")
+    work(copy, a, "two", "two.txt", "three.txt")
+    work(copy, a, "three", "four.txt")
+    before = carried(copy)
+    a.write("one.txt", "by A again\none.txt\n")
+    a.write("two.txt", "by A\ntwo.txt, changed\n")
+    a.stop()
+    for command in asked:
+        warm.run(command, cwd=copy.path)
+    copy.jj("absorb")
+    for _ in range(2):
+        for command in asked:
+            warm.run(command, cwd=copy.path)
+        assert carried(copy) == before
+        a.prompt("go on")
+    for subject, path in (("one", "one.txt"), ("two", "two.txt"), ("two", "three.txt")):
+        assert nobodys(copy, subject, path) == []
+    assert a.state.get("files_touched", []) == []
