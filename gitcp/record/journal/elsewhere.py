@@ -19,6 +19,7 @@ from gitcp.record.looks import credit_cases, windows
 from gitcp.record.match import holding
 from gitcp.record.snapshot import scan
 from gitcp.text import ids
+from gitcp.text.ids import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,9 +180,13 @@ def build_edits(
     for old, new, is_own in steps:
         change = looks.describe_change(journal.repo, seen, path, old, new, False)
         verdict = credit_cases.attribute_change(change, [] if is_own else other_windows)
-        if is_own or (verdict["by"] is None and old != before):
+        if is_own:
             who = writer
             how = "tool"
+        elif verdict["by"] is None and old != before:
+            # The client's own formatter, or a person: what is formatted keeps its author.
+            who = UNKNOWN
+            how = verdict["how"]
         else:
             who = verdict["who"]
             how = verdict["how"]

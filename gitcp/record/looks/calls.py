@@ -522,13 +522,23 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
         edits = [credit.build_edit(path, before, after, writer, "tool", at)]
         if path in ignored:
             edits[0]["kept"] = False
-        elif len(paths) == 1 and credit.is_contested(journal.lines, path, writer):
+        elif len(paths) == 1 and (
+            _differs_from_promise(opening, path, after)
+            or credit.is_contested(journal.lines, path, writer)
+        ):
             from gitcp.record.journal import elsewhere
 
             edits = elsewhere.build_edits(journal, seen, call, writer, path, after, at)
         lines += edits
     closing = {"close": writer[2], "session": writer[0], "at": at}
     journal.append([*lines, closing] if opening else lines)
+
+
+def _differs_from_promise(opening: JournalLine | None, path: str, after: Version) -> bool:
+    """Whether a path has not the content that the input of a call said it would have: somebody else
+    may have written it while the call was open."""
+    promised = (opening or {}).get("writes", {}).get(path)
+    return bool(promised and after and after[1] != promised)
 
 
 class PathReader:
