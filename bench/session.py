@@ -30,10 +30,15 @@ def quietly(*argv: str, cwd: Path, stdin: str = "") -> None:
 
 
 class Session:
-    """One session of Claude Code in a copy of template with gitcp enabled."""
+    """One session of Claude Code in a copy of template with gitcp enabled.
 
-    def __init__(self, template: Path, tmp: Path, transcript_lines: int = 40) -> None:
+    top: the checkout of gitcp that records it."""
+
+    def __init__(
+        self, template: Path, tmp: Path, transcript_lines: int = 40, top: Path = TOP
+    ) -> None:
         tmp.mkdir(exist_ok=True)
+        self._top = top
         self.repo = Path(shutil.copytree(template, tmp / "repo"))
         self.transcript = tmp / "project" / f"{SID}.jsonl"
         self.transcript.parent.mkdir()
@@ -47,7 +52,7 @@ class Session:
         self.turn = self._calls = 0
         if (self.repo / ".git").exists():
             quietly("git", "config", "gc.auto", "0", cwd=self.repo)
-        quietly(sys.executable, str(TOP / "bin" / "gitcp-enable"), cwd=self.repo)
+        quietly(sys.executable, str(top / "bin" / "gitcp-enable"), cwd=self.repo)
 
     def hook(self, event: str, **payload: object) -> Cost:
         """One hook call, from start to exit."""
@@ -59,8 +64,13 @@ class Session:
             "prompt_id": f"prompt-{self.turn}",
             **payload,
         }
-        argv = (sys.executable, "-I", "-S", str(ENTRY), "claude-code", event)
+        entry = self._top / "gitcp" / "entry.py"
+        argv = (sys.executable, "-I", "-S", str(entry), "claude-code", event)
         return run(argv, self.repo, json.dumps(given).encode())
+
+    def ask(self, *argv: str) -> Cost:
+        """A command that reads."""
+        return run((sys.executable, str(self._top / "bin" / "gitcp"), *argv), self.repo)
 
     def prompt(self) -> Cost:
         """The next turn begins."""
@@ -98,7 +108,7 @@ class Session:
 
     def commit(self) -> Cost:
         """Commit what the turn wrote; the commit must be linked, or it was not ours."""
-        quietly("git", "add", "-A", ":!other*", cwd=self.repo)
+        quietly("git", "add", "-A", ":!other*", ":!data", cwd=self.repo)
         cost = run(("git", "commit", "-q", "-m", "work"), self.repo)
         last = subprocess.check_output(["git", "log", "-1", "--format=%B"], cwd=self.repo)
         assert b"Entire-Checkpoint: " in last
@@ -109,6 +119,20 @@ class Session:
         (self.repo / ".gitattributes").write_text("* text=auto\n")
         quietly("git", "add", ".gitattributes", cwd=self.repo)
         quietly("git", "commit", "-q", "-m", "attributes", cwd=self.repo)
+
+    def untracked(self, count: int) -> None:
+        """count files that the person has, and git does not."""
+        (self.repo / "data").mkdir()
+        for n in range(count):
+            (self.repo / "data" / f"part{n:05}.txt").write_text(f"{n}\n")
+
+    def refs(self, count: int) -> None:
+        """count branches, each in a file of its own."""
+        head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.repo)
+        folder = self.repo / ".git" / "refs" / "heads" / "topic"
+        folder.mkdir()
+        for n in range(count):
+            (folder / f"{n:05}").write_bytes(head)
 
     def others(self, count: int) -> None:
         """count sessions that are open, each with a turn in a file of its own."""
