@@ -19,7 +19,7 @@ from gitcp.link.commit import (
     will_check_message,
 )
 from gitcp.record import open_here, per_record, session
-from gitcp.record.journal import edits
+from gitcp.record.journal import settling
 from gitcp.record.match import (
     add_judged,
     is_replaying,
@@ -450,7 +450,7 @@ def carry_forward(match: Record) -> list[Record]:
         commit = need_commit(ctx.repo.objects, match["commit"])
         changes = objects.read_changes(ctx.repo.objects, commit)[1]
         left_out = match.get("left_out", ())
-        edits.settle_commit(ctx.repo, commit, changes, excluded=left_out)
+        settling.settle_commit(ctx.repo, commit, changes, excluded=left_out)
         settled = None
         if match["linked"]:
             settled = set(match["sessions"])

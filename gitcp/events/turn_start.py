@@ -80,9 +80,9 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     look.take(head, dirty, telling=telling)
     looks.begin_turn(repo, state, look.at)
     if state.get("visits"):
-        from gitcp.record.journal import elsewhere
+        from gitcp.record.journal import worktrees
 
-        elsewhere.begin_turn(repo, state)
+        worktrees.begin_turn(repo, state)
     if event.get("notification") and state.get("turn_id"):
         turn.continue_turn(repo, state, event)
     else:

@@ -18,7 +18,9 @@ from gitcp.git.objects import (
 )
 from gitcp.git.objects.merging import merge_blobs
 from gitcp.record.journal import Journal, credit, hold_edits, read_journal
-from gitcp.record.journal.edits import collect_work
+from gitcp.record.journal.line_kinds import Edit as JournalEdit
+from gitcp.record.journal.line_kinds import parse_entry
+from gitcp.record.journal.stretches import collect_work
 from gitcp.record.snapshot.index import list_staged
 from gitcp.text.ids import EDITS
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
     from gitcp.agents.transcripts.shell_words import Discard
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, Version
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Version
 
     Edit = tuple[str, Version, Version]  # path, before, after
 
@@ -58,19 +61,24 @@ def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[
     by the look at its end, for sessions whose agent runs."""
     lines = read_journal(repo)
     lost = dict[str, list[str]]()
-    numbers = [
-        n for n, line in enumerate(lines) if credit.get_cause(line)[::2] == (session_id, call_id)
-    ]
-    edits = [lines[n] for n in numbers if "path" in lines[n]]
-    moved = {line.get("follows") for line in edits}
-    gone = {x["path"]: x["after"] is None for x in edits if x["path"] not in moved}
-    if gone:
-        for other in guard.list_open(repo, session_id):
-            before = collect_work(lines[: numbers[0]], other)
-            after = collect_work(lines, other)
-            for path in filter(before.is_present, gone):
-                if gone[path] or not after.is_present(path):
-                    lost.setdefault(other, []).append(path)
+    made: dict[str, JournalEdit] = {}  # path -> the call's last edit there
+    moved = set()
+    start = len(lines)
+    for number, line in enumerate(lines):
+        if isinstance(line, JournalEdit) and line.cause[::2] == (session_id, call_id):
+            start = min(start, number)
+            made[line.path] = line
+            moved.add(line.follows)
+    for path in moved:
+        made.pop(path, None)
+    if not made:
+        return lost
+    for other in guard.list_open(repo, session_id):
+        before = collect_work(lines[:start], other)
+        after = collect_work(lines, other)
+        for path, edit in made.items():
+            if before.is_present(path) and (edit.after is None or not after.is_present(path)):
+                lost.setdefault(other, []).append(path)
     return lost
 
 
@@ -123,22 +131,19 @@ def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Ed
     The edits of a file tool are what its paths became since its start.  Those of any other call
     are the edits that name the call.
     """
-    opened = (n for n, line in enumerate(lines) if line.get("open") == call)
-    start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
-    if start >= 0:
-        looked = lines[start].get("looked", {})
-    else:
-        looked = {}
-    since = [line for line in credit.list_edits(lines[start + 1 :]) if line.get("kept", True)]
-    if looked:
-        last = {line["path"]: credit.parse_entry(line["after"]) for line in since}
-        pairs = ((path, credit.parse_entry(entry)) for path, entry in looked.items())
-        return [(path, old, last[path]) for path, old in pairs if last.get(path, old) != old]
-    return [
-        (line["path"], credit.parse_entry(line["before"]), credit.parse_entry(line["after"]))
-        for line in since
-        if credit.get_cause(line)[::2] == (session_id, call)
-    ]
+    opening = credit.find_opening(lines, session_id, call)
+    since = credit.list_edits_since_opening(lines, session_id, call)
+    since = [edit for edit in since if edit.is_kept]
+    if opening and opening.looked:
+        last = {edit.path: edit.after for edit in since}
+        changes = []
+        for path, looked in opening.looked.items():
+            before = parse_entry(looked)
+            if last.get(path, before) != before:
+                changes.append((path, before, last[path]))
+        return changes
+    own = [edit for edit in since if edit.cause[::2] == (session_id, call)]
+    return [(edit.path, edit.before, edit.after) for edit in own]
 
 
 def _apply_edits(repo: Repo, tree: str, edits: list[Edit]) -> tuple[str, bool]:

@@ -302,13 +302,13 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
 
     cwd = event.get("cwd") or ""
     for taking, judge in ((False, guard_rules.judge_discard), (True, guard_rules.judge_taking)):
-        from gitcp.record.journal import elsewhere
+        from gitcp.record.looks import losses
 
-        losses = elsewhere.find_losses(repo, command, cwd, taking)
-        if losses:
+        found = losses.find_losses(repo, command, cwd, taking)
+        if found:
             from gitcp.guard import reports
 
-            lost = reports.find_lost(repo, event["session_id"], losses)
+            lost = reports.find_lost(repo, event["session_id"], found)
             verdicts += [judge(look, other, paths) for other, paths in lost.items()]
     return verdicts
 

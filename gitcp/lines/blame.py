@@ -24,6 +24,7 @@ from gitcp.git.gitdir.plain import build_quarantine
 from gitcp.lines import blame_format
 from gitcp.lines.committed import history
 from gitcp.record import journal
+from gitcp.record.journal.line_kinds import Opening
 from gitcp.record.session import others
 from gitcp.record.session.client_transcript import has_local, open_live, read_live
 from gitcp.record.stream import read_tips, tasks
@@ -381,8 +382,10 @@ def _find_subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:
     """The subagent that made a call, by the journal; '' for none."""
     key = session_id, tool_use_id
     lines = journal.read_journal(repo)
-    agents = (line.get("agent") for line in lines if (line.get("session"), line.get("open")) == key)
-    return next((str(agent) for agent in agents if agent), "")
+    for line in lines:
+        if isinstance(line, Opening) and line.name == key and line.agent:
+            return line.agent
+    return ""
 
 
 def _find_task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:

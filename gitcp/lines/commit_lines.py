@@ -11,7 +11,8 @@ from gitcp.git.objects import Lookup, Objects, find_tree
 from gitcp.lines import edit_lines
 from gitcp.record import journal, unheard
 from gitcp.record.journal import credit
-from gitcp.record.journal.edits import collect_work
+from gitcp.record.journal.line_kinds import Opening, Settlement, WrittenLine
+from gitcp.record.journal.stretches import collect_work
 from gitcp.text import console, line_replay
 from gitcp.text.ids import PERSON, UNKNOWN
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
+    from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.text.line_replay import PathCredit
-    from gitcp.text.record_types import Commit, JournalLine, State, Writer
+    from gitcp.text.record_types import Commit, State, Writer
 
 _MOST = 40  # paths of a commit whose history is read, since the person waits
 
@@ -71,9 +73,7 @@ def _find_checkpoints(
     """For each author in the journal, the checkpoint of the commit that took his work."""
     checkpoints: dict[Writer, str] = {}
     for writer in authors:
-        edits = [n for n, line in enumerate(lines) if credit.get_author(line) == writer]
-        later = lines[edits[0] :] if edits else ()
-        commits = [line["commit"] for line in later if "commit" in line]
+        commits = _list_commits_since(lines, writer)
 
         from gitcp.checkpoints import listing
 
@@ -82,6 +82,18 @@ def _find_checkpoints(
                 checkpoints[writer] = i
                 break
     return checkpoints
+
+
+def _list_commits_since(lines: Sequence[JournalLine], writer: Writer) -> list[str]:
+    """The commits that settled edits since the first one of an author."""
+    commits = []
+    has_begun = False
+    for line in lines:
+        if isinstance(line, WrittenLine):
+            has_begun = has_begun or line.author == writer
+        elif has_begun and isinstance(line, Settlement) and line.commit:
+            commits.append(line.commit)
+    return commits
 
 
 class Credit:
@@ -168,16 +180,17 @@ class Credit:
             for _, (writer_session, _, tool_id) in credit["added"]
             if writer_session == session_id and tool_id
         }
-        return {
-            str(line["open"]): {key: line[key] for key in ("model", "agent") if line.get(key)}
-            for line in self.lines
-            if line.get("session") == session_id and line.get("open") in tool_ids
-        }
+        tools: dict[str, dict[str, str]] = {}
+        for line in self.lines:
+            if isinstance(line, Opening) and line.session == session_id and line.call in tool_ids:
+                named = {"model": line.model, "agent": line.agent}
+                tools[line.call] = {key: value for key, value in named.items() if value}
+        return tools
 
     def _list_edits(self, session_id: str, path: str) -> list[tuple[Writer, str]]:
-        own = [line for line in credit.list_edits(self.lines) if line["path"] == path]
-        edits = [(credit.get_author(line), str(line["how"])) for line in own]
-        return [(writer, how) for writer, how in edits if writer[0] == session_id]
+        edits = credit.list_edits(self.lines)
+        own = [edit for edit in edits if edit.path == path and edit.author[0] == session_id]
+        return [(edit.author, edit.how) for edit in own]
 
 
 def keep_ai_note(repo: Repo, commits: Iterable[str]) -> None:

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from gitcp.git.objects import Changes, Objects
+    from gitcp.record.journal.line_kinds import Edit, JournalLine
+    from gitcp.text import record_types
     from gitcp.text.carry.moves import Place, Source
     from gitcp.text.carry.text import Text
     from gitcp.text.line_replay import PathCredit, Regains, Replay
-    from gitcp.text.record_types import JournalLine, Writer
+    from gitcp.text.record_types import Writer
 
     # (path, blob, a commit that has it or '' to search the recent HEADs) -> line index -> author
     Committed = Callable[[str, str, str], Mapping[int, Writer]]
@@ -41,9 +43,9 @@ class Edits:
         self._committed = committed
         self.reads_history = committed is not None
         self.lines = credit.list_edits(lines)
-        self.by_path: dict[str, list[JournalLine]] = {}
+        self.by_path: dict[str, list[Edit]] = {}
         for line in self.lines:
-            self.by_path.setdefault(line["path"], []).append(line)
+            self.by_path.setdefault(line.path, []).append(line)
         self._settled = credit.list_settled_contents(lines)
         self._contents: dict[str, Version | None] = {"": Version("", ())}
         self._texts: dict[str, Text] = {}
@@ -69,11 +71,11 @@ class Edits:
             self._contents[name] = content
         return self._contents[name]
 
-    def _read_content(self, value: object) -> Version | None:
+    def _read_content(self, entry: record_types.Version) -> Version | None:
         """The content that an entry of a line names."""
-        return self.get_content(*(credit.parse_entry(value) or ("", "")))
+        return self.get_content(*(entry or ("", "")))
 
-    def trace_content(self, path: str) -> list[JournalLine]:
+    def trace_content(self, path: str) -> list[Edit]:
         """trace_content() of the journal's edits."""
         from gitcp.record.journal import credit
 
@@ -130,7 +132,7 @@ class Edits:
         named = [(mode, oid) for mode, oid, *_ in sides] + [(mode, oid) for *_, mode, oid in sides]
         for path in changes:
             for line in self.trace_content(path):
-                named += filter(None, map(credit.parse_entry, (line["before"], line["after"])))
+                named += filter(None, (line.before, line.after))
         self._objects.read_ahead(oid for mode, oid in named if oid and mode in _FILES)
 
     def replay_path(self, path: str, parent: Version, reading: bool = False) -> Replay:
@@ -155,29 +157,29 @@ class Edits:
     def _replay_until(
         self, kind: type[Kind], path: str, parent: Version, reading: bool, at: int
     ) -> Kind:
-        earlier = [line for line in self.lines if int(line["at"]) < at]
+        earlier = [line for line in self.lines if line.at < at]
         chain = credit.trace_content(earlier, path)
         if chain:
-            first = self._read_content(chain[0]["before"])
+            first = self._read_content(chain[0].before)
         else:
             first = parent
         start = first or parent
-        origin = chain[0]["path"] if chain else path
-        asks = reading or any("follows" in line or line["how"] == "restored" for line in chain)
+        origin = chain[0].path if chain else path
+        asks = reading or any(line.follows or line.how == "restored" for line in chain)
         committed = self._committed if asks else None
         lines = kind(start, (lambda: committed(origin, start.oid, "")) if committed else None)
         oid = start.oid
         is_after_gap = first is None
         begun: list[tuple[int, int]] = []  # when each step was made, and how many lines were before
         for line in chain:
-            begun.append((credit.time_made(line), lines.count))
-            before = self._read_content(line["before"])
-            after = self._read_content(line["after"])
-            lines.at = int(line["at"])
-            if before is not None and before.oid != oid and "follows" not in line:
+            begun.append((line.made, lines.count))
+            before = self._read_content(line.before)
+            after = self._read_content(line.after)
+            lines.at = line.at
+            if before is not None and before.oid != oid and not line.follows:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
                 if committed:
-                    recorded = committed(line["path"], before.oid, "")
+                    recorded = committed(line.path, before.oid, "")
                 else:
                     recorded = {}
                 lines.cause = UNKNOWN
@@ -189,9 +191,9 @@ class Edits:
                 if is_after_gap:
                     writer = UNKNOWN
                 else:
-                    writer = credit.get_author(line)
+                    writer = line.author
                 self._add_edit(lines, line, before, after, writer)
-                if line["how"] == credit.STATED and before and lines.knows(before):
+                if line.how == credit.STATED and before and lines.knows(before):
                     # Made elsewhere: what seemed to bring its lines here later has not made them.
                     later = (count for at, count in begun if at > begun[-1][0])
                     lines.claim_lines(before, writer, next(later, lines.count))
@@ -202,21 +204,21 @@ class Edits:
     def _add_edit(
         self,
         lines: Replay,
-        line: JournalLine,
+        line: Edit,
         before: Version | None,
         after: Version,
         writer: Writer,
     ) -> None:
         """Add an edit of writer to the replay of its path."""
         recorded = {} if lines.knows(after) else self._find_recorded(line, after)
-        is_settled = (line["path"], before.oid if before else "") in self._settled
-        is_kept = is_settled or "stashed" in line
+        is_settled = (line.path, before.oid if before else "") in self._settled
+        is_kept = is_settled or line.is_stashed
         elsewhere = None
         # A large file is seen long after it was written.
-        if not lines.knows(after) and line.get("kept", True):
-            elsewhere = self.look_elsewhere(line["path"], int(line["at"]), writer)
-        lines.cause = credit.get_cause(line)
-        regains = choose_regains(line["how"])
+        if not lines.knows(after) and line.is_kept:
+            elsewhere = self.look_elsewhere(line.path, line.at, writer)
+        lines.cause = line.cause
+        regains = choose_regains(line.how)
         lines.add_step(after, writer, regains, recorded, is_kept, elsewhere)
 
     def look_elsewhere(self, path: str, at: int | None, writer: Writer) -> Elsewhere | None:
@@ -226,12 +228,12 @@ class Edits:
             return None
         return Elsewhere(self, path, at, writer)
 
-    def _find_recorded(self, line: JournalLine, content: Version) -> Mapping[int, Writer]:
+    def _find_recorded(self, line: Edit, content: Version) -> Mapping[int, Writer]:
         """The recorded authors of lines that an edit copied from other files, or restored."""
-        if "from" in line:
-            return self._find_copied(line["from"], content)
-        if self._committed and line["how"] == "restored":
-            return self._committed(line["path"], content.oid, "")
+        if line.sources:
+            return self._find_copied(line.sources, content)
+        if self._committed and line.how == "restored":
+            return self._committed(line.path, content.oid, "")
         return {}
 
     def _find_copied(self, sources: Sequence[Sequence[str]], content: Version) -> dict[int, Writer]:
@@ -320,19 +322,19 @@ class Elsewhere:
 
         lines = self._edits.lines
         at = _NOW if self._at is None else self._at
-        start = bisect_left(lines, at, key=lambda line: int(line["at"]))
-        end = bisect_right(lines, at, key=lambda line: int(line["at"]))
+        start = bisect_left(lines, at, key=lambda line: line.at)
+        end = bisect_right(lines, at, key=lambda line: line.at)
         if end - start > _MANY:
             return []
         nearest: dict[str, None] = {}
         for line in lines[start:end]:
-            nearest[line["path"]] = None
+            nearest[line.path] = None
         while len(nearest) < _MOST and (start > 0 or end < len(lines)):
             if start > 0:
                 start -= 1
-                nearest[lines[start]["path"]] = None
+                nearest[lines[start].path] = None
             if end < len(lines):
-                nearest[lines[end]["path"]] = None
+                nearest[lines[end].path] = None
                 end += 1
         nearest.pop(self._path, None)
         return [*nearest]
@@ -343,20 +345,21 @@ class Elsewhere:
         lines = self._edits.by_path[path]
         if self._at is None:
             last = lines[-1]
-            found = self._open(path, last["after"], _NOW, wanted)
-            return found or self._open(path, last["before"], int(last["at"]), wanted)
-        earlier = [line for line in lines if int(line["at"]) < self._at]
+            found = self._open(path, last.after, _NOW, wanted)
+            return found or self._open(path, last.before, last.at, wanted)
+        earlier = [line for line in lines if line.at < self._at]
         if earlier:
-            entry = earlier[-1]["after"]
+            entry = earlier[-1].after
         else:
-            entry = lines[0]["before"]
+            entry = lines[0].before
         return self._open(path, entry, self._at, wanted)
 
-    def _open(self, path: str, entry: object, at: int, wanted: Set[bytes]) -> _Other | None:
-        parsed = credit.parse_entry(entry)
+    def _open(
+        self, path: str, entry: record_types.Version, at: int, wanted: Set[bytes]
+    ) -> _Other | None:
         content = None
-        if parsed:
-            content = self._edits.get_content(*parsed)
+        if entry:
+            content = self._edits.get_content(*entry)
         if content is None or not content.lines or content.lines[0].startswith(b"\0"):
             return None
         if wanted.isdisjoint(self._edits.read_text(content).places):
@@ -365,7 +368,7 @@ class Elsewhere:
 
     def _find_gone(self, path: str, text: Text) -> set[int]:
         """The lines that the path has not got any more."""
-        entry = credit.parse_entry(self._edits.by_path[path][-1]["after"])
+        entry = self._edits.by_path[path][-1].after
         content = self._edits.get_content(*entry or ("", ""))
         if content is None:
             return set()  # it is not here

@@ -17,7 +17,7 @@ from gitcp.text import line_replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git.objects.patches import Change
@@ -142,8 +142,8 @@ class PatchAuthors:
             return content
         oids = [named[specs[1]]]
         for line in credit.list_edits(journal.read_journal(self._repo)):
-            if line["path"] == path:
-                oids += [entry[1] for entry in map(credit.parse_entry, _list_sides(line)) if entry]
+            if line.path == path:
+                oids += [entry[1] for entry in (line.before, line.after) if entry]
         for oid in oids:
             if oid and oid.startswith(part.new):
                 data = objects.read_blob(oid)
@@ -222,7 +222,3 @@ class PatchAuthors:
         author = self._evidence.find_author(*place, entry["content"])
         name = decode_name(dict(entry["headers"]).get(b"author", b""))
         return AddedLine(author, name, *place, self._evidence.find_time(entry, author))
-
-
-def _list_sides(line: Mapping[str, object]) -> Sequence[object]:
-    return line.get("before"), line.get("after")

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
     from gitcp.lines.edit_lines import Committed
+    from gitcp.record.journal.line_kinds import Edit, JournalLine
     from gitcp.text.line_replay import Version
-    from gitcp.text.record_types import JournalLine, Writer
+    from gitcp.text.record_types import Writer
 
 
 def read_content(repo: Repo, path: str) -> Version | None:
@@ -127,12 +128,12 @@ def find_authors(
     return authors, times
 
 
-def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
+def _find_sole_writer(chain: Sequence[Edit], committed: str) -> Writer:
     """The only writer since a path had the committed blob; UNKNOWN if there are several."""
     writers: set[Writer] = set()
     for line in chain:
-        writers.add(credit.get_author(line))
-        if (credit.parse_entry(line["after"]) or ("", ""))[1] == committed:
+        writers.add(line.author)
+        if (line.after or ("", ""))[1] == committed:
             writers.clear()
     writers = writers or {PERSON}
     return writers.pop() if len(writers) == 1 else UNKNOWN
@@ -152,7 +153,7 @@ def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
 def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
     """The journal with what a look at path, and at the open paths, would add to it."""
     scratch = journal.copy_journal(repo)
-    unsettled = {line["path"] for line in credit.list_open_edits(scratch.lines)}
+    unsettled = {line.path for line in credit.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
         looks.record_paths(scratch, paths, time.time_ns(), write=False)

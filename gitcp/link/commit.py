@@ -12,8 +12,8 @@ from gitcp import git
 from gitcp.git import commit_message, encode_name, objects, refs
 from gitcp.git.objects import need_commit, read_commit
 from gitcp.record import match, session
-from gitcp.record.journal import credit, edits
-from gitcp.record.journal.edits import collect_work
+from gitcp.record.journal import credit, settling
+from gitcp.record.journal.stretches import collect_work
 from gitcp.record.match import linking
 from gitcp.record.session import make_id, phases
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Changes, Objects
     from gitcp.git.repo import Repo
+    from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.record.match import Target, Verdict
     from gitcp.record.match.sources import MatchCase
-    from gitcp.text.record_types import Commit, JournalLine, Linked, Marker, Process, Recorded
+    from gitcp.text.record_types import Commit, Linked, Marker, Process, Recorded
 
     class Prepared(TypedDict):
         """ids: those that the message gets.  drop: those that it has from another commit, of whose
@@ -147,10 +148,10 @@ def match_sessions(
     foreign = _list_foreign(repo, candidates, acting)
     looked_at = None if is_replay else changes
     committers = acting if is_made_now else None
-    lines = edits.look_for_commit(repo, looked_at, *foreign, committers)
+    lines = settling.look_for_commit(repo, looked_at, *foreign, committers)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
-    is_here = edits.build_stay_check(repo, parent)
+    is_here = settling.build_stay_check(repo, parent)
     find_old = objects.build_finder(repo.objects, parent)
     for marker in candidates:
         session_id = marker["session_id"]
@@ -199,7 +200,8 @@ def _add_writers(
     repo: Repo, candidates: list[Marker], lines: list[JournalLine], changes: Changes
 ) -> list[Marker]:
     """Add the sessions that wrote one of the changed files, also before it was moved."""
-    moved = {line["follows"] for line in lines if "follows" in line and line["path"] in changes}
+    edits = credit.list_edits(lines)
+    moved = {edit.follows for edit in edits if edit.follows and edit.path in changes}
     writers = credit.list_writers(lines, {*changes, *moved})
     if writers <= {marker["session_id"] for marker in candidates}:
         return candidates

@@ -6,7 +6,7 @@ from gitcp.git import objects, refs
 from gitcp.git.objects import read_commit
 from gitcp.link import condense
 from gitcp.record import session
-from gitcp.record.journal import edits
+from gitcp.record.journal import settling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def dismiss_sessions(repo: Repo, commit: Commit, sessions: Iterable[State], old:
     for state in dismissed:
         _catch_up(repo, state, commit, old)
     changes = objects.read_changes(repo.objects, commit)[1]
-    edits.settle_commit(repo, commit, changes, [s["session_id"] for s in dismissed])
+    settling.settle_commit(repo, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
         session.take_commit(state, ())
         condense.settle_state(repo, state)

@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 from itertools import starmap
+from typing import NamedTuple
 
 from gitcp.agents.reading import conversation
 from gitcp.checkpoints import (
@@ -57,7 +58,7 @@ from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     from gitcp.checkpoints.format.schema import Part
@@ -65,7 +66,8 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Changes
     from gitcp.git.objects.reading import Steps
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Drawn, JournalLine, Record, Tip
+    from gitcp.record.journal.line_kinds import Edit
+    from gitcp.text.record_types import Drawn, Record, Tip
 
     Converted = TypeVar("Converted")
     _Fields = tuple[bytes, bytes, bytes]
@@ -389,21 +391,27 @@ def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
     edits = credit.list_open_edits(lines)
     changes = _list_changes(repo, edits)
     credits = edit_lines.Edits(repo.objects, lines).credit_paths(changes).values()
-    authors = [credit.get_author(edit) for edit in edits]
-    working = {author[:2] for author in authors}
+    working = {edit.author[:2] for edit in edits}
     lanes = []
     for name in session_ids:
-        calls = [c for c in credit.list_calls(lines) if (name, c["turn"]) in working]
-        own = [c for c in calls if c["session"] == name]
-        edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == name]
-        turns = _list_spans([*((c["turn"], c) for c in own), *edited])
+        own = []
+        spans = []
+        for call in credit.list_calls(lines):
+            opening = call.opening
+            if call.session == name and (name, opening.turn) in working:
+                own.append(opening)
+                spans.append(_Span(opening.turn, opening.at, call.end or opening.at))
+        for edit in edits:
+            if edit.author[0] == name:
+                spans.append(_Span(edit.author[1], edit.at, edit.at))
+        turns = _unite_spans(spans)
         if turns:
             agent = line_replay.compute_attribution(name, credits)["lines_added"]["agent"]
-            times = [call["at"] / 1e9 for call in own]
+            times = [opening.at / 1e9 for opening in own]
             lanes.append(_build_lane(name, turns, times, {"agent": agent}))
     people = line_replay.compute_attribution("", credits)["lines_added"]
     if lanes and (people["person"] or people["unknown"]):
-        times = [e["at"] / 1e9 for who, e in zip(authors, edits, strict=True) if not who[0]]
+        times = [edit.at / 1e9 for edit in edits if not edit.author[0]]
         lanes.append(_build_lane("person", [], times, {**people, "agent": 0}))
     return lanes
 
@@ -412,10 +420,10 @@ def _build_lane(name: str, turns: object, calls: object, lines: dict[str, int]) 
     return {"session_id": name, "turns": turns, "calls": calls, "lines": lines}
 
 
-def _list_changes(repo: Repo, edits: Sequence[JournalLine]) -> Changes:
+def _list_changes(repo: Repo, edits: Sequence[Edit]) -> Changes:
     """The changes that the edits made to HEAD's files."""
     head = Lookup(repo.objects, find_tree(repo.objects, refs.read_head(repo)))
-    newest = {edit["path"]: credit.parse_entry(edit["after"]) for edit in edits}
+    newest = {edit.path: edit.after for edit in edits}
     return {
         path: build_change(head(path), entry)
         for path, entry in newest.items()
@@ -423,14 +431,22 @@ def _list_changes(repo: Repo, edits: Sequence[JournalLine]) -> Changes:
     }
 
 
-def _list_spans(pairs: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, float]]:
-    """(start, end) of each turn, by the calls and edits in it."""
+class _Span(NamedTuple):
+    """When a call or an edit of a turn began and ended, in ns."""
+
+    turn: str
+    start: int
+    end: int
+
+
+def _unite_spans(parts: Iterable[_Span]) -> list[tuple[float, float]]:
+    """(start, end) of each turn, in seconds since 1970, by the calls and edits in it."""
     spans: dict[str, tuple[float, float]] = {}
-    for turn, line in pairs:
-        start = line["at"] / 1e9
-        end = (line.get("end") or line["at"]) / 1e9
-        span = spans.get(turn, (start, end))
-        spans[turn] = (min(span[0], start), max(span[1], end))
+    for part in parts:
+        start = part.start / 1e9
+        end = part.end / 1e9
+        span = spans.get(part.turn, (start, end))
+        spans[part.turn] = (min(span[0], start), max(span[1], end))
     return sorted(spans.values())
 
 

@@ -28,9 +28,9 @@ from gitcp.git import format_now, objects, refs
 from gitcp.git.files import touch_private
 from gitcp.lines import commit_lines, locate_unshared
 from gitcp.record import journal, session
-from gitcp.record.journal import edits
+from gitcp.record.journal import settling
 from gitcp.record.journal.credit import list_written_paths
-from gitcp.record.journal.edits import collect_work
+from gitcp.record.journal.stretches import collect_work
 from gitcp.record.stream import find_live, read_streams, tasks
 from gitcp.text import ids as ids_
 
@@ -302,7 +302,7 @@ def condense_sessions(
     raise_if_none(failed, items)
     items += _build_other_shares(repo, checkpoint_id, credit, items)
     writing.write_sessions(repo, items)
-    edits.settle_commit(repo, commit, changes, {s["session_id"] for s, _ in storeds})
+    settling.settle_commit(repo, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
             settle_state(repo, state)

@@ -20,7 +20,7 @@ from gitcp.link import commit as link_commit
 from gitcp.link import condense
 from gitcp.link.commit import locate_template
 from gitcp.record import match, session
-from gitcp.record.journal import edits, find_worktree
+from gitcp.record.journal import find_worktree, settling
 from gitcp.record.match import candidates, holding, sources
 from gitcp.record.match.sources import MatchCase
 from gitcp.record.session import make_id, others
@@ -211,7 +211,7 @@ def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]
 def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
     """Settle a session whose hook was killed between condensing a commit and saving the state."""
     changes = read_changes(repo.objects, commit)[1]
-    edits.settle_commit(repo, commit, changes, {state["session_id"]})
+    settling.settle_commit(repo, commit, changes, {state["session_id"]})
     condense.settle_state(repo, state)
     condense.take_over(repo, state, checkpoint_id, commit["oid"])
 

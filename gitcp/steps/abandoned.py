@@ -21,7 +21,7 @@ from gitcp.git.records import encode_lines
 from gitcp.git.repo import Repo
 from gitcp.lines.edit_lines import Edits
 from gitcp.record import journal
-from gitcp.record.journal.credit import get_author, get_cause, parse_entry
+from gitcp.record.journal.line_kinds import Settlement
 from gitcp.record.session import others
 from gitcp.steps import abandoned_rules
 from gitcp.steps.back import removed
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from gitcp.record.journal.line_kinds import Edit
     from gitcp.steps.abandoned_rules import Found, GivenUp, Key
     from gitcp.text import record_types
-    from gitcp.text.record_types import JournalLine, Record
+    from gitcp.text.record_types import Record
 
     Entries = dict[str, dict[record_types.Version, None]]  # path -> its entries, without repeats
 
@@ -60,14 +61,14 @@ class _Place:
         self._staged = [(path, _parse_staged(about)) for about, _, path in facts]
 
     @cached_property
-    def edits(self) -> list[JournalLine]:
+    def edits(self) -> list[Edit]:
         """Its edits, less those of files that git ignored, of which no commit was to come."""
         edits = self.present.kept_edits.list_all()
-        return [line for line in edits if line.get("kept", True)]
+        return [line for line in edits if line.is_kept]
 
     def list_keys(self) -> set[tuple[str, str, str]]:
         """The turns that have edits in it, as _get_key() names them."""
-        return {(*get_author(line)[:2], self.name) for line in self.edits}
+        return {(*line.author[:2], self.name) for line in self.edits}
 
     def list_entries(self, paths: Collection[str]) -> Iterator[tuple[str, record_types.Version]]:
         """What the worktree and the index have at paths."""
@@ -195,7 +196,7 @@ def _list_recorded(
         (paths, edits)
         for paths, edits in abandoned_rules.group_edits(place.edits)
         if any(is_below(path, scopes) for path in paths)
-        and any(get_author(line)[0] for line in edits)
+        and any(line.author[0] for line in edits)
         and not any(each.has_unknown(path) for each in places for path in paths)
     ]
     written = {path for paths, _ in groups for path in paths}
@@ -220,19 +221,19 @@ class _Moves:
         self._present = place.present
         self._kept = kept
         self._contents = Edits(place.repo.objects, ())
-        self._edits: dict[str, list[JournalLine]] = {}
+        self._edits: dict[str, list[Edit]] = {}
         for line in place.edits:
-            self._edits.setdefault(line["path"], []).append(line)
+            self._edits.setdefault(line.path, []).append(line)
         self._lines: dict[record_types.Version, set[bytes]] = {None: set()}
 
     def has(self, part: GivenUp) -> bool:
         """Whether a file that was edited since has the lines, and had them not before."""
         if part["wrote"]:
             for path, edits in self._edits.items():
-                first = next((line for line in edits if int(line["at"]) >= part["at"]), None)
+                first = next((line for line in edits if line.at >= part["at"]), None)
                 if path == part["path"] or first is None:
                     continue
-                before = self._read(parse_entry(first["before"]))
+                before = self._read(first.before)
                 entries = self._kept.get(path) or (self._present.get_file(path),)
                 if any(
                     abandoned_rules.was_moved(part["wrote"], before, self._read(e)) for e in entries
@@ -277,7 +278,7 @@ def _read_kept(place: _Place, places: Sequence[_Place], paths: Collection[str]) 
     stashed = (entry.list_versions(paths) for entry in refs.Stash(repo).list_all())
     for path, entry in chain(place.list_entries(paths), *others, *stashed):
         kept[path][entry] = None
-    base = next((line["base"] for line in place.edits if line.get("base")), "")
+    base = next((edit.base for edit in place.edits if edit.base), "")
     for path, entry in _list_committed(repo, place.present, base):
         if path in kept:
             kept[path][entry] = None
@@ -289,7 +290,10 @@ def _list_committed(
 ) -> Iterator[tuple[str, record_types.Version]]:
     """What commits since base gave the paths that they changed: those of any branch, and those that
     the journal names."""
-    named = [line["commit"] for line in present.lines if "commit" in line]
+    named = []
+    for line in present.lines:
+        if isinstance(line, Settlement) and line.commit:
+            named.append(line.commit)
     tips = [present.head, *named] if present.head else named
     revisions = encode_lines([*tips, *([f"^{base}"] if base else [])])
     _, out = repo.git.run(*_LOG.split(), *listing.ALL, *_SHOWN, stdin=revisions)
@@ -376,7 +380,7 @@ def _name_ends(place: _Place, key: Key) -> tuple[str, str]:
         return turn, turn
     calls: list[str] = []
     for line in place.edits:
-        cause = get_cause(line)
+        cause = line.cause
         if cause[:2] == key and cause[2]:
             calls.append(cause[2])
     if not calls:
@@ -407,7 +411,7 @@ def format_hint(repo: Repo, prompt: str) -> str:
 
 def _format_hint(repo: Repo, prompt: str) -> str:
     edits = read_kept_edits(repo).list_all()
-    known = {line["path"] for line in edits if get_author(line)[0]}
+    known = {line.path for line in edits if line.author[0]}
     known |= {path for record in summaries.read_kept(repo) for path in record["files"]}
     named = abandoned_rules.find_named(prompt, sorted(known))
     if not named:

@@ -7,8 +7,7 @@ import re
 import shlex
 from functools import cached_property
 
-from gitcp.record.journal import credit
-from gitcp.record.journal.credit import RESTORED, parse_entry
+from gitcp.record.journal.credit import RESTORED
 from gitcp.text import ids, json, line_replay
 
 TYPE_CHECKING = False
@@ -16,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypedDict
 
+    from gitcp.record.journal.line_kinds import Edit
     from gitcp.text.line_replay import Replay
     from gitcp.text.line_replay import Version as Content
-    from gitcp.text.record_types import JournalLine, Record, Version
+    from gitcp.text.record_types import Record, Version
 
     Key = tuple[str, str]  # session, turn
 
@@ -48,7 +48,7 @@ class History:
 
     def __init__(
         self,
-        chain: Sequence[JournalLine],
+        chain: Sequence[Edit],
         replay: Callable[[], Replay],
         read: Callable[[Version], Content | None],
     ) -> None:
@@ -74,17 +74,17 @@ class History:
     def list_given_up(self, kept: Sequence[Version]) -> Found:
         """Divide the turns that changed the path.  kept: what the worktree, the index, the commits
         and the stash have there; first what most likely has their work."""
-        turns: dict[Key, list[JournalLine]] = {}
+        turns: dict[Key, list[Edit]] = {}
         for line in self._chain:
-            session_id, turn, _ = credit.get_author(line)
+            session_id, turn, _ = line.author
             if session_id and turn:
                 turns.setdefault((session_id, turn), []).append(line)
         # What a turn itself took back was not given up by anybody.
-        turns = {k: lines for k, lines in turns.items() if lines[0]["before"] != lines[-1]["after"]}
+        turns = {k: lines for k, lines in turns.items() if lines[0].before != lines[-1].after}
         left = dict(turns)
         entries = set(kept) - {None}
         for key, lines in turns.items():
-            if any(parse_entry(line["after"]) in entries for line in lines):
+            if any(line.after in entries for line in lines):
                 del left[key]
         for entry in kept:
             if not left:
@@ -93,7 +93,7 @@ class History:
             for key, lines in [*left.items()]:
                 if self._has_work(key, lines, entry, numbers):
                     del left[key]
-        others = {(key, line["path"]) for key in turns.keys() - left.keys() for line in turns[key]}
+        others = {(key, line.path) for key in turns.keys() - left.keys() for line in turns[key]}
         return [(key, self._describe(key, lines)) for key, lines in left.items()], others
 
     def _list_numbers(self, entry: Version) -> Sequence[int]:
@@ -108,17 +108,15 @@ class History:
         content = self._read(entry) if entry else None
         return set(content.lines) if content else set()
 
-    def _has_work(
-        self, key: Key, lines: Sequence[JournalLine], entry: Version, numbers: set[int]
-    ) -> bool:
+    def _has_work(self, key: Key, lines: Sequence[Edit], entry: Version, numbers: set[int]) -> bool:
         """Whether an entry, whose lines have these numbers, has something of a turn's change: a
         line that it wrote; without one, is absent too, lacks a line that it removed, or has the
         mode."""
         written = self._written.get(key)
         if written:
             return not written.isdisjoint(numbers)
-        before = parse_entry(lines[0]["before"])
-        after = parse_entry(lines[-1]["after"])
+        before = lines[0].before
+        after = lines[-1].after
         if after is None:
             return entry is None
         removed = self._list_texts(before) - self._list_texts(after)
@@ -127,38 +125,38 @@ class History:
         modes = [version[0] if version else "" for version in (before, after, entry)]
         return modes[0] != modes[1] == modes[2]
 
-    def _describe(self, key: Key, lines: Sequence[JournalLine]) -> GivenUp:
-        before = parse_entry(lines[0]["before"])
-        after = parse_entry(lines[-1]["after"])
+    def _describe(self, key: Key, lines: Sequence[Edit]) -> GivenUp:
+        before = lines[0].before
+        after = lines[-1].after
         old = {*self._list_numbers(before)}
         new = {*self._list_numbers(after)}
         end = self._find_end(key, before, lines[-1])
         return {
-            "path": lines[-1]["path"],
+            "path": lines[-1].path,
             "before": before,
             "after": after,
             "added": len(new - old),
             "removed": len(old - new),
             "wrote": self._list_written(key, lines),
             "how": choose_outcome(end),
-            "by": credit.get_cause(end)[:2] if end else ("", ""),
-            "at": int(lines[-1]["at"]),
+            "by": end.cause[:2] if end else ("", ""),
+            "at": int(lines[-1].at),
         }
 
-    def _list_written(self, key: Key, lines: Sequence[JournalLine]) -> set[bytes]:
+    def _list_written(self, key: Key, lines: Sequence[Edit]) -> set[bytes]:
         own = self._written.get(key, set())
-        entry = parse_entry(lines[-1]["after"])
+        entry = lines[-1].after
         content = self._read(entry) if entry else None
         texts = zip(content.lines if content else (), self._list_numbers(entry), strict=False)
         return {text.strip() for text, n in texts if n in own and line_replay.is_significant(text)}
 
-    def _find_end(self, key: Key, before: Version, last: JournalLine) -> JournalLine | None:
+    def _find_end(self, key: Key, before: Version, last: Edit) -> Edit | None:
         """The first edit after a turn's last one that leaves nothing of its change; None if no
         edit says so."""
         written = self._written.get(key, set())
         start = next(n for n, line in enumerate(self._chain) if line is last)
         for line in self._chain[start + 1 :]:
-            entry = parse_entry(line["after"])
+            entry = line.after
             if entry == before or (written and written.isdisjoint(self._list_numbers(entry))):
                 return line
         return None
@@ -170,20 +168,20 @@ def was_moved(wrote: set[bytes], before: set[bytes], after: set[bytes]) -> bool:
     return bool(wrote) and 2 * len((wrote & after) - before) >= len(wrote)
 
 
-def choose_outcome(end: JournalLine | None) -> str:
+def choose_outcome(end: Edit | None) -> str:
     """How a turn's change ended, by the edit after which nothing was left of it."""
     if end is None:
         return "discarded"
-    if "step" in end:
+    if end.step:
         return "rewound"
-    if "stashed" in end:
+    if end.is_stashed:
         return "stashed"
-    if end["how"] == RESTORED:
+    if end.how == RESTORED:
         return "discarded"
     return "overwritten"
 
 
-def group_edits(edits: Iterable[JournalLine]) -> list[tuple[set[str], list[JournalLine]]]:
+def group_edits(edits: Iterable[Edit]) -> list[tuple[set[str], list[Edit]]]:
     """(paths, their edits) of the files that were moved or copied to each other, by the first
     edit."""
     root: dict[str, str] = {}
@@ -195,12 +193,12 @@ def group_edits(edits: Iterable[JournalLine]) -> list[tuple[set[str], list[Journ
 
     edits = list(edits)
     for line in edits:
-        if "follows" in line:
-            root[find(line["path"])] = find(line["follows"])
-    groups: dict[str, tuple[set[str], list[JournalLine]]] = {}
+        if line.follows:
+            root[find(line.path)] = find(line.follows)
+    groups: dict[str, tuple[set[str], list[Edit]]] = {}
     for line in edits:
-        paths, own = groups.setdefault(find(line["path"]), (set(), []))
-        paths.add(line["path"])
+        paths, own = groups.setdefault(find(line.path), (set(), []))
+        paths.add(line.path)
         own.append(line)
     return [*groups.values()]
 

@@ -308,7 +308,6 @@ class Tip(TypedDict):
 
 # The journal.
 Writer = tuple[str, str, str]  # of an edit: session, turn, tool use; or PERSON; or UNKNOWN
-JournalLine = dict[str, Any]  # core.credit lists the kinds
 
 
 class Item(TypedDict):

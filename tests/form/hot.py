@@ -15,6 +15,8 @@ HOT = set(
     gitcp.lines.commit_lines gitcp.lines.edit_lines gitcp.link gitcp.link.commit
     gitcp.link.commit_sessions gitcp.link.condense gitcp.memory gitcp.record
     gitcp.record.journal gitcp.record.journal.credit gitcp.record.journal.edits
+    gitcp.record.journal.line_kinds gitcp.record.journal.settling
+    gitcp.record.journal.stretches
     gitcp.record.looks gitcp.record.looks.calls gitcp.record.looks.credit_cases
     gitcp.record.looks.windows gitcp.record.match gitcp.record.match.linking
     gitcp.record.match.sources gitcp.record.session gitcp.record.session.phases

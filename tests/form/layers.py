@@ -46,7 +46,8 @@ PURE = set(
     gitcp.git.private_files gitcp.git.status gitcp.guard.guard_rules gitcp.lines.blame_format
     gitcp.lines.committed.line_moves gitcp.lines.committed.neighbours gitcp.lines.sums
     gitcp.lines.tally
-    gitcp.record.journal.credit gitcp.record.journal.cuts gitcp.record.looks.credit_cases
+    gitcp.record.journal.credit gitcp.record.journal.cuts
+    gitcp.record.journal.line_kinds gitcp.record.looks.credit_cases
     gitcp.record.match.holding gitcp.record.match.linking gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
     gitcp.setup.care.sentences

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import parse_lines
 from tests.lines.blame.told_lines import blame_names
 from tests.record.journal.lines import lengthen, ranges, shares, text
 from tests.support.clients.calls import edit, run
@@ -266,8 +267,8 @@ def test_lines_that_the_journal_has_forgotten_keep_their_authors(
         run(b, "git add b.txt && git commit -q -m step")
         b.turn("next")
         b.prompt("go on")
-    kept = credit.list_edits(credit.parse_lines(path.read_bytes()))
-    assert not any(credit.get_author(line)[0] == a.sid for line in kept), "the journal is cut"
+    kept = credit.list_edits(parse_lines(path.read_bytes()))
+    assert not any(line.author[0] == a.sid for line in kept), "the journal is cut"
     if way == "a move":
         run(b, "mv f.txt moved.txt")
     else:

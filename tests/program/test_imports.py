@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
-    "UserPromptSubmit": 43,
-    "PreToolUse": 30,
-    "PostToolUse": 32,
-    "Stop": 47,
-    "prepare-commit-msg": 35,
-    "post-commit": 69,  # seven find where the lines of a file come from that has lost some
+    "UserPromptSubmit": 44,
+    "PreToolUse": 31,
+    "PostToolUse": 33,
+    "Stop": 49,
+    "prepare-commit-msg": 37,
+    "post-commit": 72,  # seven find where the lines of a file come from that has lost some
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
@@ -78,7 +78,7 @@ AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")
 # Each costs a hook what several of ours do.
 HEAVY = {"re", "enum", "json", "importlib", "collections", "functools", "contextlib", "hashlib"}
 HEAVY |= {"typing", "dataclasses", "pathlib", "subprocess", "logging", "tempfile", "traceback"}
-FOR_OPTIONS = 85  # modules of gitcp that run for a command's options; its work runs up to 180
+FOR_OPTIONS = 86  # modules of gitcp that run for a command's options; its work runs up to 180
 # Each line of standard input is a command line, which runs in a process of its own.
 _SCRIPT = """
 import json, os, sys, types

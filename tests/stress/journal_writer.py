@@ -11,7 +11,7 @@ if __name__ == "__main__":
 
     from gitcp.git.repo import Repo
     from gitcp.record.journal import Journal
-    from gitcp.record.journal.credit import build_edit
+    from gitcp.record.journal.line_kinds import HeldLine, build_edit
     from gitcp.text.ids import PERSON
 
     repo = Repo.find_here()
@@ -23,5 +23,5 @@ if __name__ == "__main__":
         repo.objects.write("blob", b"in the same pack\n")
         held.write_waiting()
         repo.objects.flush()
-        held.append([{"held": "1" * 40}])
+        held.append([HeldLine({"held": "1" * 40})])
         held.drop_repeated()

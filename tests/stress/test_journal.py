@@ -12,13 +12,10 @@ import pytest
 from gitcp.git.files import exclusive
 from gitcp.git.repo import Repo
 from gitcp.record.journal import LARGEST, credit
+from gitcp.record.journal.line_kinds import LookLine, build_edit, dump_lines, parse_lines
 from gitcp.text import ids
 from tests.support.harness import World
 from tests.support.paths import TOP
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gitcp.text.record_types import JournalLine
 
 HERE = TOP / "tests" / "stress"
 PATHS = ["before", "first", "second"]
@@ -29,9 +26,9 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
 ) -> None:
     monkeypatch.setenv("FAULTS", str(tmp_path / "calls"))
     path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
-    old = credit.build_edit("before", None, None, ids.PERSON, "between", 0)
-    looks: list[JournalLine] = [{"look": at, "base": head} for at in range(1, 1200)]
-    before = b"".join(map(credit.dump_line, [{**old, "base": head}, *looks]))
+    old = build_edit("before", None, None, ids.PERSON, "between", 0)
+    looks = [LookLine({"look": at, "base": head}) for at in range(1, 1200)]
+    before = dump_lines([old.having(base=head), *looks])
     assert len(before) > LARGEST
     states, number = list[tuple[int, bool]](), 0
     while True:
@@ -40,11 +37,12 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
         path.with_name("journal-checked").unlink(missing_ok=True)
         argv = [sys.executable, "-I", f"{HERE}/faults.py", "0", str(number)]
         done = subprocess.run([*argv, f"{HERE}/journal_writer.py"], cwd=world.path, check=False)
-        lines = credit.parse_lines(path.read_bytes())
-        edits = [line for line in lines if "path" in line]
-        assert [line["path"] for line in edits] == PATHS[: len(edits)] and edits
-        for line in edits[1:]:
-            world.git("cat-file", "-e", line["after"][1])
+        lines = parse_lines(path.read_bytes())
+        edits = credit.list_edits(lines)
+        assert [edit.path for edit in edits] == PATHS[: len(edits)] and edits
+        for edit in edits[1:]:
+            assert edit.after
+            world.git("cat-file", "-e", edit.after[1])
         repo = Repo.find(str(world.path))
         with exclusive(repo, f"journal-{repo.worktree_hash}", timeout=0):
             states.append((len(edits), len(lines) < len(looks)))

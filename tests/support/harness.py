@@ -21,7 +21,7 @@ from typing import Any
 
 from gitcp.git import private_files
 from gitcp.git.repo import Repo
-from gitcp.record.journal import credit, edits
+from gitcp.record.journal import edits, line_kinds
 from gitcp.record.registered import find_git_dir
 from tests.support import warm
 from tests.support.paths import BIN, ENTRY
@@ -201,7 +201,7 @@ class World:
             unknown = list_unknown(self.path, self.home)
             assert not unknown, f"not in core/private_files.py: {unknown}"
             keys = list_unknown_keys(self.path)
-            assert not keys, f"not in credit.KEYS: {keys}"
+            assert not keys, f"not in line_kinds.KEYS: {keys}"
 
     def git(self, *args: str, cwd: Path | None = None, warns: str = "", ok: bool = True) -> str:
         """The person's git, hooks and all; what it printed, without the last newline."""
@@ -389,12 +389,11 @@ def list_unknown(top: Path, home: Path) -> list[Path]:
 
 
 def list_unknown_keys(top: Path) -> set[str]:
-    """The keys of the journals' lines that credit.KEYS does not declare."""
+    """The keys of the journals' lines that line_kinds.KEYS does not declare."""
     journals = [top / ".git/gitcp/journal", *top.glob(".git/worktrees/*/gitcp/journal")]
     data = [path.read_bytes() for path in journals if path.is_file()]
-    return {
-        key for line in credit.parse_lines(b"\n".join(data)) for key in line
-    } - credit.KEYS.keys()
+    keys = {key for line in line_kinds.parse_lines(b"\n".join(data)) for key in line.keys}
+    return keys - line_kinds.KEYS.keys()
 
 
 def enabled(template: Path, at: Path) -> Path:

@@ -17,7 +17,6 @@ from gitcp.git import decode_name, shell
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.record import session
-from gitcp.record.journal import credit
 from gitcp.record.session import others
 from gitcp.record.turn import sessions
 from gitcp.setup.care import unfinished
@@ -108,7 +107,7 @@ def _bisect(repo: Repo, args: Namespace) -> int:
     present = read_present(repo, dry=True)
     session = ""
     if args.session:
-        writers = {credit.get_cause(line)[0] for line in present.kept_edits.list_all()}
+        writers = {line.cause[0] for line in present.kept_edits.list_all()}
         session = sessions.pick_id(args.session, writers - {""})
     history = read_history(present, args.good, args.bad, session)
     if not history.changes:

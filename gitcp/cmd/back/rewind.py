@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.commands import Rows
+    from gitcp.record.journal.line_kinds import Edit, Opening
     from gitcp.steps.back.conversation import Conversation
     from gitcp.steps.back.plan import Point
-    from gitcp.text.record_types import JournalLine
     from gitcp.text.spans import Line
 
 OPTIONS: Rows = (
@@ -260,7 +260,7 @@ def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Mo
     """The step that takes the edits back which are recorded now."""
     call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])
     calls = ignored.find_calls(repo, args.session, args.turn, args.tool)
-    lines: list[JournalLine] = []
+    lines: list[Edit | Opening] = []
     try:
         what, lines = points.find_edits(read_kept_edits(repo), args.session, args.turn, args.tool)
     except Error:

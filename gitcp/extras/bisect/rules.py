@@ -8,7 +8,6 @@ from __future__ import annotations
 from itertools import pairwise
 from posixpath import commonprefix
 
-from gitcp.record.journal import credit
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TypedDict
 
-    from gitcp.text.record_types import JournalLine, Version, Writer
+    from gitcp.record.journal.line_kinds import Edit
+    from gitcp.text.record_types import Version, Writer
 
     class Change(TypedDict):
         """Edits that were made one after the other by one author, and what they did.
@@ -71,30 +71,30 @@ def count_runs(found: Mapping[int, str]) -> int:
     return (high - low - 1).bit_length()
 
 
-def list_changes(edits: Iterable[JournalLine]) -> list[Change]:
+def list_changes(edits: Iterable[Edit]) -> list[Change]:
     """The edits of a journal, in its order, as changes: an author's edits in a row are one; without
     a call, those that one look saw."""
     changes: list[Change] = []
     for line in edits:
         who = _name_writer(line)
-        at = int(line["at"])
+        at = line.at
         last = changes[-1] if changes else None
         if last is None or last["who"] != who or (not who[2] and last["at"] != at):
             last = {"who": who, "at": at, "edits": {}}
             changes.append(last)
-        before = credit.parse_entry(line["before"])
-        after = credit.parse_entry(line["after"])
-        first = last["edits"].get(line["path"], (before, None))[0]
-        last["edits"][line["path"]] = first, after
+        before = line.before
+        after = line.after
+        first = last["edits"].get(line.path, (before, None))[0]
+        last["edits"][line.path] = first, after
         last["at"] = at
     return changes
 
 
-def _name_writer(line: JournalLine) -> Writer:
-    if "step" in line:
+def _name_writer(line: Edit) -> Writer:
+    if line.step:
         return STEP
-    cause = credit.get_cause(line)
-    return cause if cause[0] else credit.get_author(line)
+    cause = line.cause
+    return cause if cause[0] else line.author
 
 
 def count_differing(

@@ -41,7 +41,7 @@ def read_history(present: Present, good: str, bad: str, session_id: str) -> Hist
     good, bad: as steps.find_tree() names trees.  session_id: only states after a change of this
     session, '' for all.  Raises Error for an unknown name, and if bad is not after good."""
     edits = present.kept_edits.list_all()
-    changes = rules.list_changes(line for line in edits if line.get("kept", True))
+    changes = rules.list_changes(line for line in edits if line.is_kept)
     first, last = (_find_end(present, name, changes) for name in (good, bad))
     is_reversed = first.tree != last.tree and first.time > last.time
     if first.number > last.number or (first.number == last.number and is_reversed):

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from gitcp.agents.reading.turns import Part, Turn
     from gitcp.extras.ui.panes import Block
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, Record
+    from gitcp.record.journal.line_kinds import Edit
+    from gitcp.text.record_types import Record
 
 _WINDOW = 50  # states that are read at once
 _PATCH = "--no-color --no-ext-diff --no-textconv -M -p".split()
@@ -72,7 +73,7 @@ class Sessions:
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
         self._lines = Lines(repo)
-        self._edits: dict[str, list[JournalLine]] | None = None  # of a turn or a tool use
+        self._edits: dict[str, list[Edit]] | None = None  # of a turn or a tool use
         self._talk: tuple[str, list[Turn]] = ("", [])
         self.transcript = ""  # of the session that was read last, if it is the client's own
 
@@ -207,33 +208,33 @@ class Sessions:
             edits += self._find(name)
         return build_talk(item, self._draw_edits(edits))
 
-    def _find(self, name: str) -> list[JournalLine]:
+    def _find(self, name: str) -> list[Edit]:
         """The edits that the journal has of a turn or a tool use."""
         if self._edits is None:
             self._edits = {}
             for line in restore.read_kept_edits(self._repo).list_all():
-                for cause in filter(None, credit.get_cause(line)[1:]):
+                for cause in filter(None, line.cause[1:]):
                     self._edits.setdefault(cause, []).append(line)
         return self._edits.get(name, [])
 
-    def _list_uncommitted(self, row: Row) -> list[JournalLine]:
+    def _list_uncommitted(self, row: Row) -> list[Edit]:
         """The edits of a session that no commit has."""
         if not row.item["files_touched"]:
             return []
         open_edits = credit.list_open_edits(journal.read_journal(self._repo))
-        return [line for line in open_edits if credit.get_cause(line)[0] == row.id]
+        return [line for line in open_edits if line.cause[0] == row.id]
 
-    def _draw_edits(self, edits: Sequence[JournalLine]) -> list[str]:
+    def _draw_edits(self, edits: Sequence[Edit]) -> list[str]:
         """The patch from before the first edit of each path to after the last one; [] if a content
         is not kept any more."""
-        before: dict[str, JournalLine] = {}
+        before: dict[str, Edit] = {}
         for line in edits:
-            before.setdefault(line["path"], line)
+            before.setdefault(line.path, line)
         if not before:
             return []
         sides = [
-            {path: credit.parse_entry(line["before"]) for path, line in before.items()},
-            {line["path"]: credit.parse_entry(line["after"]) for line in edits},
+            {path: line.before for path, line in before.items()},
+            {line.path: line.after for line in edits},
         ]
         try:
             trees = [edit_tree(self._repo.objects, None, side) for side in sides]

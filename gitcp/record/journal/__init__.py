@@ -29,6 +29,19 @@ from gitcp.git.objects import (
 )
 from gitcp.git.repo import Repo
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import (
+    Edit,
+    HeldLine,
+    JournalLine,
+    LookLine,
+    ManyEdits,
+    Opening,
+    Settlement,
+    dump_lines,
+    list_keys,
+    parse_entry,
+    parse_lines,
+)
 from gitcp.text import ids, json, shapes
 from gitcp.text.ids import BRANCHES, HIDDEN, hash_worktree, parse_shadow
 
@@ -38,7 +51,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.git.objects import Objects
-    from gitcp.text.record_types import JournalLine, Marker, Version
+    from gitcp.text.record_types import Marker, Version
 
 NAME = "journal"
 INTENT = "rewind", "intent"  # the file of a step that is under way, or was killed
@@ -46,53 +59,79 @@ VISITED = "visited"  # the marker of a worktree with open edits of which credit.
 _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = BRANCHES, HIDDEN
 MANY = 2000  # edits of one look that are still written as a line each
-_BASED = credit.list_keys("based")
+_BASED = list_keys("based")
 LARGEST = 64 << 10  # bytes: a larger journal is cut back, or loses lines that others repeat
 _UNCHECKED = 4096  # bytes at the end that each process checks
-# path -> its inode, how many of its bytes were read, the lines in them
-_READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
+
+
+class _ReadFile:
+    """A journal's file as far as this process has read it.
+
+    inode: of the file.  size: how many of its bytes were read, or are to be written.  lines: those
+    in them."""
+
+    __slots__ = ("inode", "lines", "size")
+
+    def __init__(self, inode: int, size: int, lines: list[JournalLine]) -> None:
+        self.inode = inode
+        self.size = size
+        self.lines = lines
+
+
+_READ: dict[str, _ReadFile] = memory.get_table("journals")  # by path
+
+
+class _ReadLines:
+    """What was read of a journal.  is_complete: whether the file has all that was checked of it."""
+
+    __slots__ = ("is_complete", "lines")
+
+    def __init__(self, lines: list[JournalLine], is_complete: bool) -> None:
+        self.lines = lines
+        self.is_complete = is_complete
 
 
 def read_journal(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
     """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
     git_dir = git_dir or repo.git_dir
     try:
-        return expand_trees(repo, _read_or_rebuild(repo, git_dir)[0])
+        return expand_trees(repo, _read_or_rebuild(repo, git_dir).lines)
     except Error:  # the refs cannot be read: what is left counts
-        return expand_trees(repo, _read_raw(repo, git_dir)[0])
+        return expand_trees(repo, _read_raw(repo, git_dir).lines)
 
 
-def _read_or_rebuild(repo: Repo, git_dir: str) -> tuple[list[JournalLine], bool]:
-    """Return (the lines of a worktree's journal, whether the file has all of them).
-
-    The lines are as they stand in the file; if it has lost some, these are put back, and `trees`
-    lines expanded.  Raises Error.
-    """
-    lines, is_complete = _read_raw(repo, git_dir)
-    if not _was_lost(repo, git_dir, lines, is_complete):
-        return lines, True
+def _read_or_rebuild(repo: Repo, git_dir: str) -> _ReadLines:
+    """The lines of a worktree's journal as they stand in the file; if it has lost some, these are
+    put back, and `trees` lines expanded.  Raises Error."""
+    read = _read_raw(repo, git_dir)
+    if not _was_lost(repo, git_dir, read):
+        return _ReadLines(read.lines, is_complete=True)
 
     from gitcp.record.journal import held_lines
 
-    remaining = expand_trees(repo, lines)
+    remaining = expand_trees(repo, read.lines)
     rebuilt = held_lines.rebuild_journal(repo, hash_home(repo, git_dir), remaining)
-    return rebuilt, is_complete and rebuilt == remaining
+    return _ReadLines(rebuilt, read.is_complete and rebuilt == remaining)
 
 
-def _was_lost(repo: Repo, git_dir: str, lines: list[JournalLine], is_complete: bool) -> bool:
+def _was_lost(repo: Repo, git_dir: str, read: _ReadLines) -> bool:
     """Whether the journal of a worktree has lost lines: what was checked of it is gone; or the file
     is gone, although one of its neighbours is there; or it has no edit, although a stream of the
-    worktree is there.  lines, is_complete: as _read_raw() returns them."""
-    if (is_complete and any(map(credit.is_lasting, lines))) or not os.path.isdir(git_dir):
+    worktree is there."""
+    if read.is_complete and any(line.is_lasting for line in read.lines):
         return False
-    neighbours = (os.path.join(git_dir, "gitcp", name) for name in _NEIGHBOURS)
-    if not is_complete and any(map(os.path.exists, neighbours)):
-        return True
+    if not os.path.isdir(git_dir):
+        return False
+    if not read.is_complete:
+        for name in _NEIGHBOURS:
+            if os.path.exists(os.path.join(git_dir, "gitcp", name)):
+                return True
     worktree_hash = hash_home(repo, git_dir)
-    return any(
-        (parsed := parse_shadow(ref)) and parsed["worktree"] == worktree_hash
-        for ref in refs.list_refs(repo, *_STREAMS)
-    )
+    for ref in refs.list_refs(repo, *_STREAMS):
+        parsed = parse_shadow(ref)
+        if parsed and parsed["worktree"] == worktree_hash:
+            return True
+    return False
 
 
 def hash_home(repo: Repo, git_dir: str) -> str:
@@ -102,55 +141,59 @@ def hash_home(repo: Repo, git_dir: str) -> str:
     return hash_worktree("" if git_dir == repo.common else os.path.basename(git_dir))
 
 
-def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], bool]:
-    """Return (the lines as they stand in the file, whether it has all that was checked of it).
+def _read_raw(repo: Repo, git_dir: str | None = None) -> _ReadLines:
+    """The lines of a journal as they stand in the file.
 
     A journal only grows or is replaced, so this process reads only what was added since.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
-    inode, size, lines = _READ.get(path, (0, 0, []))
-    if size and files.read_stamp(path)[:2] == [inode, size]:
-        return [*lines], True
+    known = _READ.get(path)
+    if known and files.read_stamp(path)[:2] == [known.inode, known.size]:
+        return _ReadLines([*known.lines], is_complete=True)
     try:
         with os.fdopen(open_file(path), "rb", buffering=0) as f:
             st = os.fstat(f.fileno())
-            if inode != st.st_ino or size > st.st_size:
-                size = 0
-                lines = []
-            f.seek(size)
+            if known and (known.inode != st.st_ino or known.size > st.st_size):
+                known = None
+            if known:
+                f.seek(known.size)
             data = f.read()
             if not data.isascii():
                 raise Damaged(path, "it is not text")
     except (FileNotFoundError, PermissionError):
-        return [], False
+        return _ReadLines([], is_complete=False)
     except Damaged as e:
         files.set_aside(repo, e)
-        return [], False
+        return _ReadLines([], is_complete=False)
     end = data.rfind(b"\n") + 1  # a line that is still being written is read again
-    is_complete = True
-    if size:
-        lines = lines + credit.parse_lines(data[:end])
+    whole = data[:end]
+    if known:
+        read = _ReadLines(known.lines + parse_lines(whole), is_complete=True)
+        size = known.size + end
     else:
-        lines, is_complete = _parse_whole(repo, path, data[:end])
-    if is_complete:
-        _READ[path] = st.st_ino, size + end, lines
-    return [*lines, *credit.parse_lines(data[end:])], is_complete
+        read = _parse_whole(repo, path, whole)
+        size = end
+    if read.is_complete and size:
+        _READ[path] = _ReadFile(st.st_ino, size, read.lines)
+    return _ReadLines([*read.lines, *parse_lines(data[end:])], read.is_complete)
 
 
-def _parse_whole(repo: Repo, path: str, data: bytes) -> tuple[list[JournalLine], bool]:
-    """Return (the lines of a journal, whether it still begins with the bytes that were checked).
-    What this version of gitcp has checked is not checked again."""
+def _parse_whole(repo: Repo, path: str, data: bytes) -> _ReadLines:
+    """The lines of a journal, complete if it still begins with the bytes that were checked.  What
+    this version of gitcp has checked is not checked again."""
     mark = files.read_cache(f"{path}-checked", tail=64)
+    words = mark.split()
     size = 0
-    if len(words := mark.split()) > 1 and words[1].isdigit():
+    if len(words) > 1 and words[1].isdigit():
         size = int(words[1])
     new_mark = _build_mark(data[:size])
     is_complete = not size or words[1:] == new_mark.split()[1:]  # whichever version checked it
-    size = size if mark == new_mark else 0
-    lines = credit.parse_lines(data[:size], are_checked=True) + credit.parse_lines(data[size:])
+    if mark != new_mark:
+        size = 0
+    lines = parse_lines(data[:size], are_checked=True) + parse_lines(data[size:])
     if is_complete and len(data) - size > _UNCHECKED:
         _note_checked(repo, path, data, lines)
-    return lines, is_complete
+    return _ReadLines(lines, is_complete)
 
 
 def _note_checked(repo: Repo, path: str, data: bytes, lines: list[JournalLine]) -> None:
@@ -168,7 +211,7 @@ def _build_mark(data: bytes) -> bytes:
 
 def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     """Replace each `trees` line by a line for each of its edits."""
-    if not any("trees" in line for line in lines):
+    if not any(isinstance(line, ManyEdits) for line in lines):
         return lines
 
     from gitcp.record.journal import many_edits
@@ -264,7 +307,8 @@ class Journal:
         self.lines: list[JournalLine] = []
         self._waiting = b""  # lines that are to be written with the next ones
         self.base: str | None = None
-        self.telling = self.closing = ""
+        self.telling = ""
+        self.closing = ""
         self.naming: frozenset[str] = frozenset()
         self.acting: Marker | None = None
         self.committers: Collection[str] | None = None
@@ -282,43 +326,44 @@ class Journal:
         return self
 
     def _read(self) -> None:
-        lines, is_whole = _read_or_rebuild(self.repo, self.repo.git_dir)
-        if not is_whole:
-            replace_journal(self.repo, self.repo.git_dir, lines)
-        self.lines = expand_trees(self.repo, lines)
+        read = _read_or_rebuild(self.repo, self.repo.git_dir)
+        if not read.is_complete:
+            replace_journal(self.repo, self.repo.git_dir, read.lines)
+        self.lines = expand_trees(self.repo, read.lines)
 
     def __exit__(self, *_: object) -> None:
         if self._waiting:  # an error is on its way
             _READ.pop(self.repo.join_own(NAME), None)
         self._lock.__exit__()
 
-    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
-        """Add lines at the end; a line that a kill cut short stays apart from them.
+    def append(self, lines: Sequence[JournalLine], waiting: bool = False) -> None:
+        """Add lines at the end; a line that a kill cut short stays apart from them.  Edits and
+        looks that name no `base` get it: the commit on which they are made.
 
         waiting: they are written when others are added, or by write_waiting(), so that objects
         which are made until then come into the same pack.  This process reads them at once.
         """
         if not lines:
             return
-        self._name_base(lines)
-        data = b"".join(map(credit.dump_line, lines))
+        based = self._name_base(lines)
         path = self.repo.join_own(NAME)
-        self._waiting += data
+        self._waiting += dump_lines(based)
         if not waiting or path not in _READ:
             self.write_waiting()
-        if path in _READ:
-            inode, size, read = _READ[path]
-            _READ[path] = inode, size, read + credit.parse_lines(data, are_checked=True)
-        self.lines += expand_trees(self.repo, lines)
+        known = _READ.get(path)
+        if known:
+            _READ[path] = _ReadFile(known.inode, known.size, known.lines + based)
+        self.lines += expand_trees(self.repo, based)
 
-    def append_edits(self, edits: list[JournalLine]) -> None:
+    def append_edits(self, edits: list[Edit]) -> None:
         """Add edits of one look; more than MANY as a line for each author, with its paths in two
         trees."""
+        packed: Sequence[JournalLine] = edits
         if len(edits) > MANY:
             from gitcp.record.journal import many_edits
 
-            edits = many_edits.pack_many_edits(self.repo.objects, edits)
-        self.append(edits)
+            packed = many_edits.pack_many_edits(self.repo.objects, edits)
+        self.append(packed)
         if any(map(credit.is_strange, edits)):
             self._mark_strange()
 
@@ -329,12 +374,12 @@ class Journal:
     def note_held(self, commit: str | None) -> None:
         """Add the line that a session's ref holds the journal up to here, and note what the file
         has: a later loss of these lines is seen, and made good from the ref."""
-        self.append([{"held": commit}])
+        self.append([HeldLine({"held": commit})])
         path = self.repo.join_own(NAME)
-        _, size, lines = _READ.get(path, (0, 0, []))
+        known = _READ.get(path)
         data = files.read_bytes(path) or b""
-        if len(data) == size:
-            _note_checked(self.repo, path, data, lines)
+        if known and len(data) == known.size:
+            _note_checked(self.repo, path, data, known.lines)
 
     def write_waiting(self) -> None:
         """Write the lines that wait, after the objects that they name."""
@@ -344,7 +389,7 @@ class Journal:
             return
         self.repo.objects.flush_named(data)
         path = self.repo.join_own(NAME)
-        inode, size, read = _READ.pop(path, (0, 0, []))
+        known = _READ.pop(path, None)
         fd = files.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
         try:
             st = os.fstat(fd)
@@ -352,28 +397,33 @@ class Journal:
             end = files.write_at(fd, b"\n" * bool(torn) + data, st.st_size)
         finally:
             os.close(fd)
-        if (inode, size) == (st.st_ino, st.st_size):
-            _READ[path] = inode, end, read
+        if known and (known.inode, known.size) == (st.st_ino, st.st_size):
+            _READ[path] = _ReadFile(known.inode, end, known.lines)
+        elif st.st_size == 0:
+            _READ[path] = _ReadFile(st.st_ino, end, [])
 
-    def _name_base(self, lines: list[JournalLine]) -> None:
-        """Set `base` of edits and looks that lack it: the commit on which they are made."""
+    def _name_base(self, lines: Sequence[JournalLine]) -> list[JournalLine]:
+        """The lines, with `base` in those that are made on a commit and lack it."""
+        based: list[JournalLine] = []
         for line in lines:
-            if _BASED.isdisjoint(line):
+            if _BASED.isdisjoint(line.keys) or "base" in line.keys:
+                based.append(line)
                 continue
             if self.base is None:
                 self.base = refs.read_base(self.repo)
-            line.setdefault("base", self.base)
+            based.append(line.having(base=self.base))
+        return based
 
-    def list_edits_since(self, mark: tuple[int, int], since: int) -> list[JournalLine]:
+    def list_edits_since(self, mark: tuple[int, int], since: int) -> list[Edit]:
         """The edits that were added since read_end() returned mark, at the time since in ns."""
         inode, size = read_end(self.repo)
         if (inode, size) == mark:
             return []
         if inode != mark[0]:  # it was cut back meanwhile
-            return [line for line in credit.list_edits(self.lines) if line["at"] >= since]
+            return [edit for edit in credit.list_edits(self.lines) if edit.at >= since]
         with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
             f.seek(mark[1])
-            return credit.list_edits(expand_trees(self.repo, credit.parse_lines(f.read())))
+            return credit.list_edits(expand_trees(self.repo, parse_lines(f.read())))
 
     def cut_back(self) -> None:
         """Cut a journal that has become long back to what is unsettled."""
@@ -382,7 +432,7 @@ class Journal:
 
         from gitcp.record.journal import cuts
 
-        lines = cuts.drop_repeated(_read_raw(self.repo)[0])
+        lines = cuts.drop_repeated(_read_raw(self.repo).lines)
         from gitcp.record.session import others
 
         active = {m["session_id"] for m in others.read_here(self.repo) if m["phase"] == "active"}
@@ -391,22 +441,20 @@ class Journal:
     def drop_repeated(self) -> None:
         """Remove the lines that others repeat from a journal that has become long, if they are an
         eighth of it."""
-        _, size, lines = _READ.get(self.repo.join_own(NAME), (0, 0, []))
-        if size <= LARGEST:
+        known = _READ.get(self.repo.join_own(NAME))
+        if known is None or known.size <= LARGEST:
             return
 
         from gitcp.record.journal import cuts
 
-        remaining = cuts.drop_repeated(lines)
-        if len(remaining) * 8 <= len(lines) * 7:
+        remaining = cuts.drop_repeated(known.lines)
+        if len(remaining) * 8 <= len(known.lines) * 7:
             self._replace_lines(remaining)
 
     def take_back_edits(self, session_id: str, call_id: str, begun: int) -> None:
         """Take back what was given to a call before it really began, at begun in ns."""
-        from gitcp.record.journal import credit
-
         if credit.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
-            lines = _read_raw(self.repo)[0]
+            lines = _read_raw(self.repo).lines
             self._replace_lines(credit.take_back_edits(lines, session_id, call_id, begun))
 
     def _replace_lines(self, lines: list[JournalLine]) -> None:
@@ -418,7 +466,7 @@ def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) 
     """Rewrite the journal of a worktree, by its git directory, without the lines that is_gone()
     selects."""
     with exclusive(repo, f"journal-{hash_home(repo, git_dir)}"):
-        lines, _ = _read_or_rebuild(repo, git_dir)
+        lines = _read_or_rebuild(repo, git_dir).lines
         remaining = [line for line in lines if not is_gone(line)]
         if len(remaining) < len(lines):
             replace_journal(repo, git_dir, remaining)
@@ -427,7 +475,7 @@ def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) 
 def replace_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
     """Replace the journal of a worktree; the caller holds its lock."""
     path = os.path.join(git_dir, "gitcp", NAME)
-    data = b"".join(map(credit.dump_line, lines))
+    data = dump_lines(lines)
     files.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
     files.write_private(repo, path, data)
     _note_checked(repo, path, data, lines)
@@ -438,7 +486,7 @@ class JournalCopy(Journal):
 
     __slots__ = ()
 
-    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
+    def append(self, lines: Sequence[JournalLine], waiting: bool = False) -> None:
         """Add lines to the copy."""
         self.lines = [*self.lines, *lines]
 
@@ -481,7 +529,7 @@ class LastSeen:
         repo: Repo,
         lines: list[JournalLine],
         look: dict[str, Any],
-        edits: dict[str, JournalLine],
+        edits: dict[str, Edit],
         looked: dict[str, Version],
         commits: list[str],
     ) -> None:
@@ -508,12 +556,12 @@ class LastSeen:
     def get_entry(self, path: str) -> Version:
         """The last seen entry of a path; None without one."""
         if path in self._since:
-            return credit.parse_entry(self._since[path]["after"])
+            return self._since[path].after
         if path in self._looked:
             return self._looked[path]
         dirty = self._look.get("dirty", {})
         if path in dirty:
-            return credit.parse_entry(dirty[path])
+            return parse_entry(dirty[path])
         return self.get_committed(path)
 
     def get_committed(self, path: str) -> Version:
@@ -526,7 +574,7 @@ class LastSeen:
         """When a path was last looked at, in ns."""
         edit = 0
         if path in self._since:
-            edit = int(self._since[path]["at"])
+            edit = self._since[path].at
         if self._opened is None:
             self._opened = credit.map_looked_times(self._lines)
         return max(self.at, edit, self._opened.get(path, 0))
@@ -555,17 +603,18 @@ class LastSeen:
 
 def read_last_seen(repo: Repo, lines: list[JournalLine]) -> LastSeen:
     """What was last seen of the worktree, by the newest look and the journal's lines."""
-    start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
-    edits = {line["path"]: line for line in credit.list_edits_since_look(lines)}
+    edits = {edit.path: edit for edit in credit.list_edits_since_look(lines)}
     looked: dict[str, Version] = {}
     commits: list[str] = []
-    for line in lines[start + 1 :]:
-        if "commit" in line:
-            commits.append(line["commit"])
-        elif "looked" in line:
-            looked |= {p: credit.parse_entry(e) for p, e in line["looked"].items()}
-        elif line.get("path") in looked:
-            del looked[line["path"]]
+    for line in lines[credit.find_last(lines, LookLine) + 1 :]:
+        if isinstance(line, Settlement):
+            if line.commit:
+                commits.append(line.commit)
+        elif isinstance(line, Opening):
+            for path, entry in line.looked.items():
+                looked[path] = parse_entry(entry)
+        elif isinstance(line, Edit):
+            looked.pop(line.path, None)
     return LastSeen(repo, lines, read_look(repo), edits, looked, commits)
 
 
@@ -609,8 +658,7 @@ def write_edits(
     ref: to write to instead of the session's: that of a part of its edits (store.guard.reports).
     change: the tree that the commit has as `change`; '' for that of the commit before.
     """
-    start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
-    lines = credit.list_lasting(journal.lines[start:])
+    lines = credit.list_lasting(credit.list_unheld(journal.lines))
     if not lines and not change:
         return None
     ref = ref or ids.EDITS + session_id
@@ -618,25 +666,27 @@ def write_edits(
     previous_change = None
     if tip and not change:
         previous_change = find_entry(repo.objects, tip["tree"], "change")
-    files = _build_files(repo.objects, lines)
+    held_files = _build_files(repo.objects, lines)
     if change or previous_change:
-        files["change"] = previous_change or (TREE, change)
-    tree = edit_tree(repo.objects, None, files)
+        held_files["change"] = previous_change or (TREE, change)
+    tree = edit_tree(repo.objects, None, held_files)
     trailer = f"Gitcp-Worktree: {repo.worktree_hash}"
     message = f"{subject}\n\n{trailer}\nClaude-Session-Id: {session_id}"
     oid = write_commit(repo, tree, [tip["oid"]] if tip else [], message)
     return ref, oid, tip["oid"] if tip else None
 
 
-def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
-    data = b"".join(map(credit.dump_line, lines))
-    files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
-    for line in credit.list_edits(lines):
-        for entry in (credit.parse_entry(line["before"]), credit.parse_entry(line["after"])):
-            if entry and entry[0] in _BLOBS and line.get("kept", True):
-                files[f"contents/{entry[1]}"] = ("100644", entry[1])
-    absent = objects.list_absent(entry[1] for entry in files.values() if entry)
-    return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
+def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, Version]:
+    """The files of the commit that holds these lines."""
+    held_files: dict[str, Version] = {
+        "entries": ("100644", objects.write("blob", dump_lines(lines)))
+    }
+    for edit in credit.list_edits(lines):
+        for entry in (edit.before, edit.after):
+            if entry and entry[0] in _BLOBS and edit.is_kept:
+                held_files[f"contents/{entry[1]}"] = ("100644", entry[1])
+    absent = objects.list_absent(entry[1] for entry in held_files.values() if entry)
+    return {name: entry for name, entry in held_files.items() if entry and entry[1] not in absent}
 
 
 def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:

@@ -7,16 +7,32 @@ the end of a turn all lines that no other repeats.
 from __future__ import annotations
 
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import (
+    CheckpointLine,
+    Closing,
+    Cut,
+    Edit,
+    Had,
+    HeldLine,
+    JournalLine,
+    Large,
+    LookLine,
+    ManyEdits,
+    Opening,
+    Settlement,
+    WrittenLine,
+    list_keys,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
 
-    from gitcp.text.record_types import JournalLine
+    from gitcp.text.record_types import Version
 
 COMMITS = 3  # the last commits whose edits stay
 CONTENTS = 300  # remembered contents of removed edits
-_STAYING = credit.list_keys("staying")
+_STAYING = list_keys("staying")
 
 
 def cut_back(
@@ -28,7 +44,7 @@ def cut_back(
     expanded: the lines with a line for each edit of a `trees` line.  active: the sessions in
     mid-turn.
     """
-    commits = [n for n, line in enumerate(lines) if "commit" in line]
+    commits = [n for n, line in enumerate(lines) if _is_commit(line)]
     start = 0
     if len(commits) > COMMITS:
         start = commits[-COMMITS - 1] + 1
@@ -40,6 +56,10 @@ def cut_back(
     return [*_build_had_line(removed), *left, *_build_cut_line(old, recent), *recent]
 
 
+def _is_commit(line: JournalLine) -> bool:
+    return isinstance(line, Settlement) and line.commit != ""
+
+
 def drop_repeated(lines: list[JournalLine]) -> list[JournalLine]:
     """Return the lines without those that others repeat, at any age.
 
@@ -48,15 +68,15 @@ def drop_repeated(lines: list[JournalLine]) -> list[JournalLine]:
     which no later one has, that take files from streams, or that no ref holds yet.
     """
     repeated = _find_repeated_looks(lines)
-    held = max((n for n, line in enumerate(lines) if "held" in line), default=-1)
+    held = credit.find_last(lines, HeldLine)
     later: set[tuple[str, str, str]] = set()
     for n in range(len(lines) - 1, -1, -1):
         line = lines[n]
-        if "held" in line and n < held:
+        if isinstance(line, HeldLine) and n < held:
             repeated.add(n)
-        elif "stream" in line:
-            files = {(line["session"], line["stream"], path) for path in line["files"]}
-            if files and files <= later and n < held and "out" not in line:
+        elif isinstance(line, CheckpointLine):
+            files = {(line.session, line.stream, path) for path in line.files}
+            if files and files <= later and n < held and not line.out:
                 repeated.add(n)
             later |= files
     return [line for n, line in enumerate(lines) if n not in repeated]
@@ -65,15 +85,15 @@ def drop_repeated(lines: list[JournalLine]) -> list[JournalLine]:
 def _find_repeated_looks(lines: list[JournalLine]) -> set[int]:
     """The indexes of the looks between the first and the last of each run at one base."""
     repeated: set[int] = set()
-    base = None
+    base = ""
     ends = list[int]()
     for n, line in enumerate(lines):
-        if "look" not in line and "path" not in line and "trees" not in line:
+        if not isinstance(line, (LookLine, Edit, ManyEdits)):
             continue
-        if base is None or line.get("base") != base:
-            base = line.get("base")
+        if line.base != base or not base:
+            base = line.base
             ends = []
-        if "look" in line:
+        if isinstance(line, LookLine):
             if len(ends) > 1:
                 repeated.add(ends.pop())
             ends.append(n)
@@ -85,123 +105,185 @@ def _find_needed(
 ) -> set[int]:
     """The indexes of the lines that stay at any age.
 
-    An edit stays while it is open, a `trees` line while one of its edits is, a checkpoint while its
-    session has an open edit, a large file while no commit has it; all stay until a ref holds them.
-    The calls that run stay, and the newest look.  Of an active session the last call of a file tool
-    at each path stays: its transcript tells of that write, too.
+    All stay until a ref holds them, and the newest look, and what _Needed says.
+    """
+    held = credit.find_last(lines, HeldLine)
+    is_needed = _Needed(lines, expanded, active).has
+    needed = {held, credit.find_last(lines, LookLine)}
+    for n, line in enumerate(lines):
+        if (n > held and not _STAYING.isdisjoint(line.keys)) or is_needed(line):
+            needed.add(n)
+    return needed
+
+
+class _Needed:
+    """What is needed of a journal.
+
+    An edit is while it is open, a `trees` line while one of its edits is, a checkpoint while its
+    session has an open edit, a large file while no commit has it; the calls that run are, and of
+    an active session the last call of a file tool at each path: its transcript tells of that
+    write, too.
     """
 
-    newest = {
-        key: max((n for n, line in enumerate(lines) if key in line), default=-1)
-        for key in ("look", "held")
-    }
-    open_edits = credit.list_open_edits(expanded)
-    edits = {_get_key(edit) for edit in open_edits}
-    times = {edit["at"] for edit in open_edits}
-    sessions = {credit.get_author(edit)[0] for edit in open_edits}
-    large = credit.map_large(expanded)
-    calls = _list_needed_calls(lines, active)
+    def __init__(
+        self, lines: list[JournalLine], expanded: list[JournalLine], active: Container[str]
+    ) -> None:
+        open_edits = credit.list_open_edits(expanded)
+        self._edits = {_get_key(edit) for edit in open_edits}
+        self._times = {edit.at for edit in open_edits}
+        self._sessions = {edit.author[0] for edit in open_edits}
+        self._large = credit.map_large(expanded)
+        self._calls = _list_needed_calls(lines, active)
 
-    def is_needed(line: JournalLine) -> bool:
-        return (
-            ("path" in line and _get_key(line) in edits)
-            or ("trees" in line and line["at"] in times)
-            or ("stream" in line and line["session"] in sessions)
-            or line.get("large") in large
-            or (line.get("session"), line.get("open", line.get("close"))) in calls
-        )
-
-    return {
-        n
-        for n, line in enumerate(lines)
-        if n in newest.values()
-        or is_needed(line)
-        or (n > newest["held"] and not _STAYING.isdisjoint(line))
-    }
+    def has(self, line: JournalLine) -> bool:
+        """Whether a line is needed."""
+        if isinstance(line, Edit):
+            return _get_key(line) in self._edits
+        if isinstance(line, ManyEdits):
+            return line.at in self._times
+        if isinstance(line, CheckpointLine):
+            return line.session in self._sessions
+        if isinstance(line, Large):
+            return line.path in self._large
+        if isinstance(line, (Opening, Closing)):
+            return line.name in self._calls
+        return False
 
 
 def _list_needed_calls(lines: list[JournalLine], active: Container[str]) -> set[tuple[str, str]]:
     """(session, id) of the calls that run, and of the last of an active session at each path."""
-    calls = credit.list_calls(lines)
-    running = {(call["session"], call["open"]) for call in calls if call["end"] is None}
-    own = [call for call in calls if call["session"] in active]
-    heard = {}
-    for c in own:
-        for path in c.get("looked", ()):
-            heard[(c["session"], path)] = c["open"]
-    return running | {(session_id, call_id) for (session_id, _), call_id in heard.items()}
+    running = set()
+    last: dict[tuple[str, str], tuple[str, str]] = {}  # by session and path
+    for call in credit.list_calls(lines):
+        if call.is_running:
+            running.add(call.opening.name)
+        if call.session in active:
+            for path in call.opening.looked:
+                last[(call.session, path)] = call.opening.name
+    return running | {*last.values()}
 
 
-def find_since_cut(lines: list[JournalLine]) -> tuple[list[JournalLine], set[str]]:
-    """(the lines after the last cut, which are complete; the ids of turns and tool uses that have
-    edits both before and after it)."""
-    number = max((n for n, line in enumerate(lines) if "cut" in line), default=-1)
-    if number < 0 and any("had" in line for line in lines):
-        return [], set()  # cut by a version that wrote no `cut` line
-    return lines[number + 1 :], set(lines[number]["cut"] if number >= 0 else ())
+class SinceCut:
+    """What a journal has since lines were cut from it.
+
+    lines: those after the last cut, which are complete.  cut_ids: the ids of turns and tool uses
+    that have edits both before and after it.
+    """
+
+    __slots__ = ("cut_ids", "lines")
+
+    def __init__(self, lines: list[JournalLine], cut_ids: set[str]) -> None:
+        self.lines = lines
+        self.cut_ids = cut_ids
 
 
-def _build_cut_line(old: list[JournalLine], recent: list[JournalLine]) -> list[JournalLine]:
+def find_since_cut(lines: list[JournalLine]) -> SinceCut:
+    """What a journal has since its last cut."""
+    number = credit.find_last(lines, Cut)
+    if number < 0:
+        if any(isinstance(line, Had) for line in lines):
+            return SinceCut([], set())  # cut by a version that wrote no `cut` line
+        return SinceCut(lines, set())
+    cut = lines[number]
+    cut_ids = {*cut.ids} if isinstance(cut, Cut) else set()
+    return SinceCut(lines[number + 1 :], cut_ids)
+
+
+def _build_cut_line(old: list[JournalLine], recent: list[JournalLine]) -> list[Cut]:
     """The line that marks a cut between old and recent lines; [] if no edit is before it."""
-    if not any("who" in line or "cut" in line for line in old):
+    before: set[str] = set()
+    is_marked = False
+    for line in old:
+        before |= _list_ids(line)
+        is_marked = is_marked or isinstance(line, (Cut, WrittenLine))
+    after: set[str] = set()
+    for line in recent:
+        if not isinstance(line, Cut):
+            after |= _list_ids(line)
+    if not is_marked:
         return []
-    before = {i for line in old for i in [*_list_ids(line), *line.get("cut", ())]}
-    after = {i for line in recent for i in _list_ids(line)}
-    return [{"cut": sorted(before & after)}]
+    return [Cut({"cut": sorted(before & after)})]
 
 
 def _list_ids(line: JournalLine) -> set[str]:
-    """The ids of the turn and the tool use of an edit."""
-    session, *ids = credit.get_cause(line)
-    return set(ids if session else ()) - {""}
+    """The ids of the turn and the tool use of an edit, or those that a cut names."""
+    if isinstance(line, Cut):
+        return {*line.ids}
+    if isinstance(line, WrittenLine) and line.cause[0]:
+        return {*line.cause[1:]} - {""}
+    return set()
 
 
-def _build_had_line(removed: list[JournalLine]) -> list[JournalLine]:
+def _build_had_line(removed: list[JournalLine]) -> list[Had]:
     """The line that remembers the newest contents of the paths in removed lines."""
-    contents: dict[tuple[str, str], None] = {}
+    contents: dict[tuple[str, str], None] = {}  # (path, blob), the oldest first
     for line in removed:
-        pairs = [(path, oid) for path, oids in line.get("had", {}).items() for oid in oids]
-        if "path" in line:
-            versions = (credit.parse_entry(line["before"]), credit.parse_entry(line["after"]))
-            pairs = [(line["path"], version[1]) for version in versions if version]
-        for pair in pairs:
+        for pair in _list_contents(line):
             contents.pop(pair, None)
             contents[pair] = None
     by_path: dict[str, list[str]] = {}
     for path, oid in list(contents)[-CONTENTS:]:
         by_path.setdefault(path, []).append(oid)
-    return [{"had": by_path}] if by_path else []
+    return [Had({"had": by_path})] if by_path else []
 
 
-def _get_key(line: JournalLine) -> tuple[str, int, str]:
-    return line["path"], int(line["at"]), str(line.get("after"))
+def _list_contents(line: JournalLine) -> list[tuple[str, str]]:
+    """(path, blob) of the contents that a line names."""
+    pairs = []
+    if isinstance(line, Had):
+        for path, oids in line.contents.items():
+            pairs += [(path, oid) for oid in oids]
+    elif isinstance(line, Edit):
+        pairs = [(line.path, version[1]) for version in (line.before, line.after) if version]
+    return pairs
+
+
+def _get_key(edit: Edit) -> tuple[str, int, Version]:
+    return edit.path, edit.at, edit.after
+
+
+class Unfounded:
+    """The commits that lost edits of a session by a correction: commit -> the paths that have none
+    any more.  wholly: those that have no other of its edits.  partly: the others."""
+
+    __slots__ = ("partly", "wholly")
+
+    def __init__(self, wholly: dict[str, set[str]], partly: dict[str, set[str]]) -> None:
+        self.wholly = wholly
+        self.partly = partly
 
 
 def list_unfounded(
     lines: list[JournalLine], corrected: list[JournalLine], session_id: str
-) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """(commit -> its paths with edits of a session, of the commits that settled edits of it by
-    lines, and by the same lines corrected none; likewise the paths alone that have none then, of
-    the commits that settled others)."""
-    had, has = (_list_settled(each, session_id) for each in (lines, corrected))
-    lost = {commit: paths - has.get(commit, set()) for commit, paths in had.items()}
-    return (
-        {commit: paths for commit, paths in lost.items() if paths and not has.get(commit)},
-        {commit: paths for commit, paths in lost.items() if paths and has.get(commit)},
-    )
+) -> Unfounded:
+    """The commits that settled edits of a session by lines, and fewer by the corrected ones."""
+    before = _list_settled(lines, session_id)
+    after = _list_settled(corrected, session_id)
+    wholly = {}
+    partly = {}
+    for commit, paths in before.items():
+        remaining = after.get(commit, set())
+        lost = paths - remaining
+        if lost and remaining:
+            partly[commit] = lost
+        elif lost:
+            wholly[commit] = lost
+    return Unfounded(wholly, partly)
 
 
 def _list_settled(lines: list[JournalLine], session_id: str) -> dict[str, set[str]]:
     """commit -> the paths of edits of a session that it settled."""
-
     settled: dict[str, set[str]] = {}
     for n, line in enumerate(lines):
-        if "commit" in line:
-            before, after = (credit.list_open_edits(lines[:end]) for end in (n, n + 1))
-            left = [(edit["path"], credit.get_edit_name(edit)) for edit in after]
-            paths = settled.setdefault(line["commit"], set())
-            for edit in before:
-                name = edit["path"], credit.get_edit_name(edit)
-                if credit.get_author(edit)[0] == session_id and name not in left:
-                    paths.add(edit["path"])
+        if not isinstance(line, Settlement) or not line.commit:
+            continue
+        left = _name_edits(credit.list_open_edits(lines[: n + 1]))
+        paths = settled.setdefault(line.commit, set())
+        for edit in credit.list_open_edits(lines[:n]):
+            if edit.author[0] == session_id and (edit.path, edit.name) not in left:
+                paths.add(edit.path)
     return settled
+
+
+def _name_edits(edits: Sequence[Edit]) -> list[tuple[str, list[object]]]:
+    return [(edit.path, edit.name) for edit in edits]

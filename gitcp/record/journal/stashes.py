@@ -12,6 +12,7 @@ from gitcp import git
 from gitcp.git import files, refs
 from gitcp.git.files import Damaged
 from gitcp.git.objects import compare_trees, find_tree, read_commit
+from gitcp.record.journal.line_kinds import Closing, Opening
 from gitcp.record.session import others
 from gitcp.text import json, shapes
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, Record, Writer
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Record, Writer
 
 MADE = "made"
 TAKEN = "taken"
@@ -67,11 +69,12 @@ def may_be_anothers(lines: Iterable[JournalLine], who: Writer) -> bool:
     """Whether a call of another session that may stash is open, and may have made an entry."""
     opened = set()
     for line in lines:
-        may_stash = "stashes" in line and "stash" in line.get("names", ())
-        if "open" in line and may_stash and line["session"] != who[0]:
-            opened.add((line["session"], line["open"]))
-        elif "close" in line:
-            opened.discard((line["session"], line["close"]))
+        if isinstance(line, Opening):
+            may_stash = line.stashes is not None and "stash" in line.names
+            if may_stash and line.session != who[0]:
+                opened.add(line.name)
+        elif isinstance(line, Closing):
+            opened.discard(line.name)
     return bool(opened)
 
 

@@ -24,18 +24,22 @@ from gitcp.record.journal import (
     read_look,
     save_look,
 )
+from gitcp.record.journal.line_kinds import Closing, Large, LookLine, build_edit
 from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.record.journal.credit import Change, Verdict, Window
+    from gitcp.record.journal.credit import Call
+    from gitcp.record.journal.line_kinds import Edit, JournalLine
+    from gitcp.record.looks.credit_cases import Change, Verdict
     from gitcp.record.looks.sources import Sources
     from gitcp.record.snapshot.scan import Scan
-    from gitcp.text.record_types import JournalLine, Staged, State, Version, Writer
+    from gitcp.text.record_types import Staged, State, Version, Writer
 
     Changed = dict[str, tuple[Version, Version]]
 
@@ -78,7 +82,7 @@ class Look:
             if acting:
                 journal.acting = {**session.build_marker(acting), "phase": "active"}
             edits = journal.list_edits_since(self._end, self.at)
-            newest = {line["path"]: credit.parse_entry(line["after"]) for line in edits}
+            newest = {edit.path: edit.after for edit in edits}
             dirty = {**dirty, **newest}
             record_scan(journal, head, dirty, self.at, self._cost, self.scan.omitted)
             return journal.lines
@@ -127,36 +131,54 @@ def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None 
     tasks: the tasks that its client reports as running.  A call that runs on stays open past the
     turn, for new paths and for those that it names.
     """
+    running = _Running(journal, state, tasks)
     closings = []
-    worktree = journal.repo.worktree
-    session_id = state["session_id"]
-    running: bool | None = None
     for call in credit.list_calls(journal.lines):
-        if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
+        if call.session != state["session_id"] or not call.is_running:
             continue
+        if call.opening.kind == "write":
+            continue
+        continues = running.has(call)
+        if call.is_late and continues:
+            continue
+        keys = {"close": call.opening.call, "session": call.session, "at": at}
+        if continues:
+            keys |= {"goes_on": "late", "task": call.task}
+        closings.append(Closing(keys))
+    journal.append(closings)
+
+
+class _Running:
+    """Which calls of a session run on.  tasks: as close_calls() has them."""
+
+    def __init__(self, journal: Journal, state: State, tasks: set[str] | None) -> None:
+        self._worktree = journal.repo.worktree
+        self._session_id = state["session_id"]
+        self._agent = state.get("agent_process")
+        self._tasks = tasks or ()
+        self._has_process: bool | None = None  # asked once, where a call is open
+
+    def has(self, call: Call) -> bool:
+        """Whether an open call runs on."""
         from gitcp.record.session import process
 
-        if running is None:
-            running = process.has_working_process(worktree, session_id)
-        continues = running or call.get("task", "") in (tasks or ())
-        if call["goes_on"] and not continues:  # not every client names the session to its children
-            agent = state.get("agent_process")
-            continues = process.has_working_process(worktree, session_id, agent, int(call["at"]))
-        if call["late"] and continues:
-            continue
-        closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}
-        if continues:
-            closing |= {"goes_on": "late", "task": call.get("task", "")}
-        closings.append(closing)
-    journal.append(closings)
+        if self._has_process is None:
+            self._has_process = process.has_working_process(self._worktree, self._session_id)
+        if self._has_process or call.task in self._tasks:
+            return True
+        if not call.goes_on:
+            return False
+        # Not every client names the session to its children.
+        since = call.opening.at
+        return process.has_working_process(self._worktree, self._session_id, self._agent, since)
 
 
 def _note_late(journal: Journal, state: State) -> None:
     """Note in the state whether a call runs on past its turn: commits look for its edits."""
     state.pop("late_calls", None)
-    session_id = state["session_id"]
-    if any(c["late"] and c["session"] == session_id for c in credit.list_calls(journal.lines)):
-        state["late_calls"] = True
+    for call in credit.list_calls(journal.lines):
+        if call.is_late and call.session == state["session_id"]:
+            state["late_calls"] = True
 
 
 def record_scan(
@@ -172,11 +194,11 @@ def record_scan(
     dirty: the entries that differ from the commit head.  at: when the look began, by
     read_clock().  cost: in us.  omitted: what the scan left out, as Scan.omitted.
     """
-    if omitted or any("large" in line for line in journal.lines):
+    if omitted or any(isinstance(line, Large) for line in journal.lines):
         dirty = {**dirty, **look_at_omitted(journal, omitted, at)}
     record_differences(journal, head, dirty, at)
     save_look(journal.repo, head, at, dirty, cost)
-    journal.append([{"look": at}])
+    journal.append([LookLine({"look": at})])
 
 
 def record_differences(
@@ -185,8 +207,9 @@ def record_differences(
     """Record a look at the whole worktree in the journal only; arguments as for record_scan().
     write: whether to store its blobs."""
     repo = journal.repo
-    seen = read_last_seen(journal.repo, journal.lines)
-    journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
+    seen = read_last_seen(repo, journal.lines)
+    journal.base = head
+    tree = Lookup(repo.objects, find_tree(repo.objects, head))
     changed: Changed = {}
     for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
         before = seen.get_entry(path)
@@ -277,7 +300,7 @@ def look_at_omitted(
             return writer
 
         entries = seen.get_entry(path), ("100644", "")
-        change = describe_change(journal.repo, seen, path, *entries, restored=False)
+        change = describe_change(journal.repo, seen, path, *entries, is_restored=False)
 
         from gitcp.record.looks import credit_cases, windows
 
@@ -293,34 +316,36 @@ def name_large_files(journal: Journal, changes: Mapping[str, Staged], at: int) -
     """Record the large files among a commit's changes with the blobs that it has of them."""
     seen = read_last_seen(journal.repo, journal.lines)
     paths = credit.map_large(journal.lines).keys() & changes
-    entries = {
-        path: (changes[path][2], changes[path][3] or "") for path in paths if changes[path][3]
-    }
+    entries: dict[str, Version] = {}
+    for path in paths:
+        _, _, mode, oid = changes[path]
+        if oid:
+            entries[path] = (mode, oid)
     record_entries(journal, seen, entries, at, alone=True)
 
 
 def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
-    return {
-        p: (before, after) for p, after in present.items() if (before := seen.get_entry(p)) != after
-    }
+    changed: Changed = {}
+    for path, after in present.items():
+        before = seen.get_entry(path)
+        if before != after:
+            changed[path] = (before, after)
+    return changed
 
 
 def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
     """The paths of open edits that have no file now.  present: what is known to be at some of
     them."""
-    from gitcp.record.journal import credit
-
+    gone = set()
     root = os.fsencode(journal.repo.worktree)
-    paths = {line["path"] for line in credit.list_open_edits(journal.lines)}
-    return {
-        path
-        for path in paths
-        if (
-            present[path] is None
-            if path in present
-            else _read_ctime(os.path.join(root, encode_name(path))) is None
-        )
-    }
+    for path in {edit.path for edit in credit.list_open_edits(journal.lines)}:
+        if path in present:
+            is_gone = present[path] is None
+        else:
+            is_gone = _read_ctime(os.path.join(root, encode_name(path))) is None
+        if is_gone:
+            gone.add(path)
+    return gone
 
 
 def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
@@ -330,16 +355,18 @@ def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
 
 def _store_contents(repo: Repo, changed: Changed) -> Changed:
     """Store the blobs of changed paths; return the changes, to the contents that were stored."""
-    missing = [
-        p for p, (_, after) in changed.items() if after and not repo.objects.packs.has(after[1])
-    ]
+    missing = []
+    for path, (_, after) in changed.items():
+        if after and not repo.objects.packs.has(after[1]):
+            missing.append(path)
     if not missing:
         return changed
 
     from gitcp.record.snapshot.scan import read_paths
 
-    present = read_paths(repo, missing, write=True)
-    changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
+    changes = dict(changed)
+    for path, after in read_paths(repo, missing, write=True).items():
+        changes[path] = (changed[path][0], after)
     return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
 
@@ -351,47 +378,102 @@ def _record_changes(
     ignored: Collection[str] = (),
 ) -> None:
     """Add an edit with its author for each change."""
-    if changed:
-        changed = _record_known(journal, changed, at)
-    else:
-        changed = {}
     if not changed:
         return
-
-    from gitcp.record.looks import credit_cases
-    from gitcp.record.looks.windows import is_made_by_hook, list_windows, read_judged_files
-
-    repo = journal.repo
-    windows = list_windows(journal)
-    git_trees = GitTrees(repo, seen.head, seen.commits)
-    origins = _find_moves(repo.objects, changed)
-    judged = read_judged_files(repo)
-    lines = []
-    sources: Sources | None = None
+    changed = _record_known(journal, changed, at)
+    if not changed:
+        return
+    attribution = _Attribution(journal, seen, at)
+    origins = _find_moves(journal.repo.objects, changed)
+    edits = []
     for path, (before, after) in sorted(changed.items()):
-        restored = credit.had_content(journal.lines, path, after) or git_trees.has(path, after)
-        change = describe_change(repo, seen, path, before, after, restored)
-        verdict = credit_cases.attribute_change(change, windows)
-        if verdict["shared"]:
-            added = _read_added(repo.objects, before, after)
-            verdict = credit_cases.attribute_change(change, windows, added)
-        who, how = _choose_author(journal, verdict)
-        if who == ids.PERSON and is_made_by_hook(judged, journal.lines, path, before):
+        edit = attribution.build_edit(path, before, after)
+        if path in origins:
+            edit = edit.having(follows=origins[path])
+        if path in ignored:
+            edit = edit.having(kept=False)
+        edits.append(edit)
+    journal.append_edits(edits)
+
+
+class _Attribution:
+    """Finds whose the changes are that one look found."""
+
+    def __init__(self, journal: Journal, seen: LastSeen, at: int) -> None:
+        from gitcp.record.looks import windows
+
+        self._journal = journal
+        self._repo = journal.repo
+        self._seen = seen
+        self._at = at
+        self._windows = windows.list_windows(journal)
+        self._git_trees = GitTrees(self._repo, seen.head, seen.commits)
+        self._judged = windows.read_judged_files(self._repo)
+        self._sources: Sources | None = None
+
+    def build_edit(self, path: str, before: Version, after: Version) -> Edit:
+        """The edit of a path, with its author."""
+        from gitcp.record.looks.windows import is_made_by_hook
+
+        lines = self._journal.lines
+        change = describe_change(
+            self._repo, self._seen, path, before, after, self._was_there(path, after)
+        )
+        verdict = self._attribute(change, before, after)
+        who, how = _choose_author(self._journal, verdict)
+        if who == ids.PERSON and is_made_by_hook(self._judged, lines, path, before):
             who = ids.UNKNOWN
             how = credit.HOOK
-        line = credit.build_edit(path, before, after, who, how, at)
-        line |= _build_details(verdict, origins.get(path), change, at)
-        if verdict["by"] and credit_cases.can_bring_in(verdict["by"]):
-            sources = sources or _open_sources(repo, journal, seen)
-            line |= sources.describe_sources(verdict["by"], path, before, after)
-        if "by" in line and git_trees.is_stashed(path, before):
-            line |= {"away": True}
-        if before and git_trees.stash_keeps(path):
-            line |= {"stashed": True}
-        if path in ignored:
-            line |= {"kept": False}
-        lines.append(line)
-    journal.append_edits(lines)
+        edit = build_edit(path, before, after, who, how, self._at)
+        return edit.having(**self._list_details(verdict, change, before, after))
+
+    def _was_there(self, path: str, after: Version) -> bool:
+        """Whether the repository had this content for the path already."""
+        return credit.had_content(self._journal.lines, path, after) or self._git_trees.has(
+            path, after
+        )
+
+    def _attribute(self, change: Change, before: Version, after: Version) -> Verdict:
+        from gitcp.record.looks import credit_cases
+
+        verdict = credit_cases.attribute_change(change, self._windows)
+        if verdict.is_shared:
+            added = _read_added(self._repo.objects, before, after)
+            verdict = credit_cases.attribute_change(change, self._windows, added)
+        return verdict
+
+    def _list_details(
+        self, verdict: Verdict, change: Change, before: Version, after: Version
+    ) -> dict[str, Any]:
+        """What else is said of an edit, as in its line."""
+        from gitcp.record.looks import credit_cases
+
+        details: dict[str, Any] = {}
+        if verdict.is_shared:
+            details["shared"] = True
+        if change.at and change.at < self._at:
+            details["made"] = change.at
+        window = verdict.by
+        if window and verdict.how == credit.RESTORED:
+            details["by"] = list(window.who)
+            is_stashed = self._git_trees.is_stashed(change.path, before)
+            if is_stashed or credit_cases.can_put_away(window):
+                details["away"] = True
+        if window and credit_cases.can_bring_in(window):
+            sources = self._open_sources().find_sources(window, change.path, before, after)
+            if sources:
+                details["from"] = sources
+        if before and self._git_trees.stash_keeps(change.path):
+            details["stashed"] = True
+        return details
+
+    def _open_sources(self) -> Sources:
+        """Where lines that a command brings in may come from."""
+        if self._sources is None:
+            from gitcp.record.looks.sources import Sources
+
+            self._sources = Sources(self._repo, self._journal.lines, self._seen.head)
+        return self._sources
 
 
 def _record_known(journal: Journal, changed: Changed, at: int) -> Changed:
@@ -414,59 +496,46 @@ def _record_known(journal: Journal, changed: Changed, at: int) -> Changed:
 
 def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
     """(the author of a change, how that is known), by a verdict and who has written here."""
-    if journal.stranger and verdict["how"] != credit.RESTORED:
+    if journal.stranger and verdict.how != credit.RESTORED:
         return ids.UNKNOWN, credit.STRANGER
-    return verdict["who"], verdict["how"]
-
-
-def _open_sources(repo: Repo, journal: Journal, seen: LastSeen) -> Sources:
-    """Where lines that a command brings in may come from."""
-    from gitcp.record.looks import sources
-
-    return sources.Sources(repo, journal.lines, seen.head)
+    return verdict.who, verdict.how
 
 
 def _read_added(objects: Objects, before: Version, after: Version) -> str:
     """The lines that a change adds."""
-    old, new = (objects.read(version[1]) if version else None for version in (before, after))
-
     from gitcp.text import line_replay
 
+    old = objects.read(before[1]) if before else None
+    new = objects.read(after[1]) if after else None
     added = line_replay.find_added_lines(old and old[2], new and new[2])
     return b"\n".join(added).decode(errors="replace")
 
 
-def _build_details(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:
-    details: JournalLine = {"shared": True} if verdict["shared"] else {}
-    if change["at"] and change["at"] < at:
-        details["made"] = change["at"]
-    if follows:
-        details["follows"] = follows
-    window: Window | None = verdict["by"]
-    if window and verdict["how"] == credit.RESTORED:
-        details["by"] = list(window["who"])
-        from gitcp.record.looks import credit_cases
-
-        if credit_cases.can_put_away(window):
-            details["away"] = True
-    return details
-
-
 def describe_change(
-    repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, restored: bool
+    repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, is_restored: bool
 ) -> Change:
-    """A change of a path for attribute_change().  restored: whether it was there before."""
+    """A change of a path for attribute_change().  is_restored: whether it was there before."""
+    from gitcp.record.looks.credit_cases import Change
+
     seen_at = seen.get_seen_time(path)
-    is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}
-    return {
-        "path": path,
-        "oid": after[1] if after else "",
-        "at": None if is_submodule else _find_change_time(repo, path, seen_at),
-        "seen": seen_at,
-        "new": before is None,
-        "gone": after is None or is_submodule,  # a submodule's HEAD moves without a time here
-        "restored": restored,
-    }
+    # A submodule's HEAD moves without a time here.
+    is_submodule = _is_submodule(before or after) or _is_submodule(after or before)
+    at = None
+    if not is_submodule:
+        at = _find_change_time(repo, path, seen_at)
+    return Change(
+        path,
+        oid=after[1] if after else "",
+        at=at,
+        seen=seen_at,
+        is_new=before is None,
+        is_gone=after is None or is_submodule,
+        is_restored=is_restored,
+    )
+
+
+def _is_submodule(entry: Version) -> bool:
+    return entry is not None and entry[0] == "160000"
 
 
 def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
@@ -573,8 +642,10 @@ class GitTrees:
 
     def _read_heads(self) -> list[Lookup]:
         if self._heads is None:
-            made_here = refs.find_committed_head(self._repo, self._last_head) is not None
-            self._heads = self._make_lookups(["HEAD", *([self._last_head] if made_here else [])])
+            names = ["HEAD"]
+            if refs.find_committed_head(self._repo, self._last_head) is not None:
+                names.append(self._last_head)
+            self._heads = self._make_lookups(names)
         return self._heads
 
     def is_stashed(self, path: str, entry: Version) -> bool:
@@ -592,7 +663,9 @@ class GitTrees:
     def _list_commits(self) -> list[str]:
         git_dir = self._repo.git_dir
         names = [self._last_head, *self._seen_commits]
-        names += [n for n in _REFS if os.path.exists(os.path.join(git_dir, n))]
+        for name in _REFS:
+            if os.path.exists(os.path.join(git_dir, name)):
+                names.append(name)
         if refs.find_committed_head(self._repo, self._last_head) is None:
             names.append("HEAD")
         return names

@@ -23,17 +23,23 @@ from gitcp.record.journal import (
     read_journal,
     read_last_seen,
 )
+from gitcp.record.journal.line_kinds import Closing, Opening, build_edit, build_opening
 from gitcp.record.snapshot import Filters, Worktree
 from gitcp.text.ids import EXECUTABLE, FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
+    from gitcp.record.journal.line_kinds import Edit, JournalLine
     from gitcp.record.looks.call_places import CallPlaces
-    from gitcp.text.record_types import JournalLine, State, Version, Writer
+    from gitcp.record.looks.losses import Losses
+    from gitcp.text.record_types import State, Version, Writer
+
+    Tool = Mapping[str, Any]  # a call, as an event has it
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
 _WINDOWS = ("shell", "mcp", "other")
@@ -57,9 +63,9 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     if call["kind"] == "write" and not all(_is_at_home(repo, path) for path in paths):
         visited = group_by_worktree(repo, paths)
         if visited:
-            from gitcp.record.journal import elsewhere
+            from gitcp.record.journal import worktrees
 
-            changed = elsewhere.take_call(repo, state, call, act, visited)
+            changed = worktrees.take_call(repo, state, call, act, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
         # store.turn.visits goes on with those that are in another repository.
         event["elsewhere"] = [path for path in paths if find_root_above(path)]
@@ -89,14 +95,15 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     if places and places.others:
         changed = _take_call_in_others(repo, state, event, places) or changed
     if call["kind"] == "shell":
-        here = [repo] if is_here else []
-        for worktree in [*here, *(places.others if places else [])]:
-            _take_ignored(worktree, state, event, at, [], repo)
+        if is_here:
+            _take_ignored(repo, state, event, at, [], repo)
+        if places:
+            for worktree in places.others:
+                _take_ignored(worktree, state, event, at, [], repo)
     elif call["kind"] == "write" and tool_paths:
         opening = credit.find_opening(journal.lines, state["session_id"], str(call.get("id", "")))
-        ignored = opening.get("ignored") if opening else None
-        if ignored:
-            _take_ignored(repo, state, event, at, ignored, repo)
+        if opening and opening.ignored:
+            _take_ignored(repo, state, event, at, opening.ignored, repo)
     return changed
 
 
@@ -162,9 +169,7 @@ def _may_take(repo: Repo, event: dict[str, Any]) -> bool:
     return bool(work.drop_tracked(named))
 
 
-def _end_and_hold(
-    journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
-) -> None:
+def _end_and_hold(journal: Journal, state: State, call: Tool, paths: list[str], at: int) -> None:
     end_call(journal, state, call, paths, at)
     _hold(journal, state)
 
@@ -188,7 +193,8 @@ def _find_places(repo: Repo, state: State, event: dict[str, Any]) -> CallPlaces:
     if event["event"] == "tool-end":
         call_id = str(event["tool"].get("id", ""))
         opening = credit.find_opening(read_journal(repo), state["session_id"], call_id)
-        begun = int(opening["at"]) if opening else None
+        if opening:
+            begun = opening.at
 
     from gitcp.record.looks import call_places
 
@@ -200,7 +206,7 @@ def _take_call_in_others(
 ) -> bool:
     """Record the start or end of a shell call in the journals of other worktrees; return whether
     the state's `visits` changed."""
-    from gitcp.record.journal import elsewhere
+    from gitcp.record.journal import worktrees
 
     session_id = state["session_id"]
     call_id = str(event["tool"].get("id", ""))
@@ -214,11 +220,11 @@ def _take_call_in_others(
             return
         if opening and not credit.find_opening(journal.lines, session_id, call_id):
             # It was made during the call, or the output alone names it.
-            journal.append([{**opening, "kind": credit.SHELL}])
+            journal.append([opening.having(kind=credit.SHELL)])
         _close_call(journal, state, event, [], at, is_looked_at)
         _hold(journal, state)
 
-    return elsewhere.take_shell_call(state, places.others, act)
+    return worktrees.take_shell_call(state, places.others, act)
 
 
 def _is_at_home(repo: Repo, path: str) -> bool:
@@ -284,14 +290,17 @@ def _open_call(
     """Open a call's window.  kind: that of its tool, or ELSEWHERE.  is_looked_at: whether the whole
     worktree is looked at."""
     call = event["tool"]
-    seen, unseen = _look_for_changes(journal, state, event, at, is_looked_at)
+    losses = _look_for_changes(journal, state, event, at, is_looked_at)
     words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
-    line = {**credit.build_opening(state, call, kind, at), "names": words}
-    line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
-    line["stashes"] = refs.list_stashes(journal.repo)
+    opening = build_opening(state, call, kind, at).having(names=words)
+    if losses and losses.seen:
+        opening = opening.having(seen=losses.seen)
+    if losses and losses.unseen:
+        opening = opening.having(unseen=losses.unseen)
+    opening = opening.having(stashes=refs.list_stashes(journal.repo))
     if state.get("transcript_path"):
-        line["transcript"] = state["transcript_path"]
-    journal.append([line])
+        opening = opening.having(transcript=state["transcript_path"])
+    journal.append([opening])
 
 
 def _close_call(
@@ -306,48 +315,59 @@ def _close_call(
     call = event["tool"]
     if _note_stashes(journal, state, call):
         event["stashing"] = [*event.get("stashing", ()), str(call.get("id", ""))]
-    closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
+    closing: dict[str, Any] = {"close": call.get("id", "")}
+    closing |= {"session": state["session_id"], "at": at}
+    since = None
     if call.get("duration_ms") is not None:
-        from gitcp.record.session import process
-
-        # ns since the client began to report the call's end
-        if "came" in event:
-            age = time.time_ns() - event["came"]
-        else:
-            age = process.measure_age()
-        closing["since"] = at - age - int(call["duration_ms"]) * 1_000_000 - _SLACK
+        since = at - _measure_age(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
+        closing["since"] = since
     words = _list_words(journal.repo, event, call.get("output") or "")
-    output = [w for w in words if "/" in w or "." in w]
-    if paths or output:
-        closing["names"] = [*paths, *output]
+    names = [*paths, *(w for w in words if "/" in w or "." in w)]
+    if names:
+        closing["names"] = names
     if call.get("background") or _has_left_running(call, state, journal):
         closing["goes_on"] = "turn"
         closing["task"] = call.get("background_id", "")
-    journal.append([closing])
-    if "since" in closing:
-        before = journal.lines
-        session_id = state["session_id"]
-        journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
-        if journal.lines is not before:
-            from gitcp.record.journal import edits
-
-            partly = edits.unlink_unfounded(journal.repo, session_id, before, journal.lines)
-            if partly:
-                # the caller takes the lines back
-                event["unfounded"] = {**event.get("unfounded", {}), **partly}
+    journal.append([Closing(closing)])
+    if since is not None:
+        _take_back(journal, state, event, since)
     journal.closing = str(call.get("id", ""))
     _look_for_changes(journal, state, event, at, is_looked_at)
 
 
-def _note_stashes(journal: Journal, state: State, call: JournalLine) -> bool:
+def _measure_age(event: dict[str, Any]) -> int:
+    """The time in ns since the client began to report a call's end."""
+    if "came" in event:
+        return time.time_ns() - int(event["came"])
+    from gitcp.record.session import process
+
+    return process.measure_age()
+
+
+def _take_back(journal: Journal, state: State, event: dict[str, Any], since: int) -> None:
+    """Take back what was given to a call before it really began, at since in ns."""
+    before = journal.lines
+    session_id = state["session_id"]
+    journal.take_back_edits(session_id, str(event["tool"].get("id", "")), since)
+    if journal.lines is before:
+        return
+
+    from gitcp.record.journal import settling
+
+    partly = settling.unlink_unfounded(journal.repo, session_id, before, journal.lines)
+    if partly:  # the caller takes the lines back
+        event["unfounded"] = {**event.get("unfounded", {}), **partly}
+
+
+def _note_stashes(journal: Journal, state: State, call: Tool) -> bool:
     """Note which entries of `git stash` a call has made, and which it has taken; return whether it
     did so without the word, by an alias or in a script."""
     who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     opening = credit.find_opening(journal.lines, who[0], who[2])
-    if not opening or "stashes" not in opening:
+    if opening is None or opening.stashes is None:
         return False
     is_named = "stash" in str(call.get("command") or "")
-    before = opening["stashes"]
+    before = opening.stashes
     if not is_named and refs.list_stashes(journal.repo) == before:
         return False
 
@@ -356,7 +376,7 @@ def _note_stashes(journal: Journal, state: State, call: JournalLine) -> bool:
     if not is_named:
         if stashes.may_be_anothers(journal.lines, who):
             return False
-        journal.append([{**opening, "names": [*opening.get("names", ()), "stash"]}])
+        journal.append([opening.having(names=[*opening.names, "stash"])])
     stashes.note_call(journal.repo, who, before, journal.lines)
     return not is_named
 
@@ -383,25 +403,22 @@ def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
 
 def _look_for_changes(
     journal: Journal, state: State, event: dict[str, Any], at: int, is_looked_at: bool
-) -> tuple[list[str], list[str]]:
-    """Look at the whole worktree; if that costs too much, at what a command may discard.
-
-    Returns the paths that were, and that were not, looked at for a command, as look_at_losses()
-    does.
-    """
+) -> Losses | None:
+    """Look at the whole worktree; if that costs too much, at what a command may discard, which is
+    returned."""
     command = str(event["tool"].get("command") or "")
 
     from gitcp.record import looks
 
     is_elsewhere = not session.is_home(journal.repo, state)
     if is_looked_at and looks.scan_if_cheap(journal, at, first=is_elsewhere):
-        return [], []
+        return None
     if not command:
-        return [], []
+        return None
 
-    from gitcp.record.journal import elsewhere
+    from gitcp.record.looks import losses
 
-    return elsewhere.look_at_losses(journal, command, event.get("cwd") or "", at)
+    return losses.look_at_losses(journal, command, event.get("cwd") or "", at)
 
 
 def _reopen_call(journal: Journal, state: State, event: dict[str, Any], is_here: bool) -> None:
@@ -411,18 +428,20 @@ def _reopen_call(journal: Journal, state: State, event: dict[str, Any], is_here:
     tool = event["tool"]
     baseline = session.read_baseline(journal.repo, session_id)
     opening = credit.find_opening(journal.lines, session_id, tool.get("id", ""))
-    if opening and opening.get("kind") == credit.ELSEWHERE and is_here:
-        journal.append([{**opening, "kind": tool["kind"]}])
+    if opening and opening.kind == credit.ELSEWHERE and is_here:
+        journal.append([opening.having(kind=tool["kind"])])
     if baseline is None or opening:
         return
-    earlier = (int(line["at"]) for line in journal.lines if line.get("session") == session_id)
-    times = [int(baseline.get("at") or baseline["time_ns"]), *earlier]
+    last = int(baseline.get("at") or baseline["time_ns"])
+    for line in journal.lines:
+        if line.session == session_id:
+            last = max(last, line.at)
     words = _list_words(journal.repo, event, tool.get("command") or "")
     kind = tool["kind"] if is_here else credit.ELSEWHERE
-    journal.append([{**credit.build_opening(state, tool, kind, max(times)), "names": words}])
+    journal.append([build_opening(state, tool, kind, last).having(names=words)])
 
 
-def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool:
+def _has_left_running(call: Tool, state: State, journal: Journal) -> bool:
     """Whether a command left a process running, as `cmd &` does."""
     command = str(call.get("command") or "").replace("&&", "").replace(">&", "").replace("&>", "")
     if "&" not in command:
@@ -430,7 +449,7 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
     session_id = state["session_id"]
     opening = credit.find_opening(journal.lines, session_id, call.get("id", ""))
     if opening:
-        since = int(opening["at"])
+        since = opening.at
     else:
         since = time.time_ns()
     agent = state.get("agent_process")
@@ -447,9 +466,7 @@ _PLAIN = 1 << 20  # bytes up to which a file is read here
 _REFUSED = (0, 1, 128)  # a tool may name paths that git refuses
 
 
-def begin_call(
-    journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
-) -> None:
+def begin_call(journal: Journal, state: State, call: Tool, paths: list[str], at: int) -> None:
     """Record the start of a call; a change at its paths until now is another's."""
     reader = PathReader(journal.repo)
     seen = read_last_seen(journal.repo, journal.lines)
@@ -470,16 +487,16 @@ def begin_call(
         from gitcp.record import looks
 
         looks.record_entries(journal, seen, present, at, ignored)
-    line = credit.build_opening(state, call, "write", at)
-    line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
+    opening = build_opening(state, call, "write", at)
+    opening = opening.having(looked={**unchanged, **present}, ignored=sorted(ignored))
     if len(paths) == 1:
         oid = _find_promised_blob(reader, journal.repo.objects, call, paths[0])
         if oid:
-            line["writes"] = {paths[0]: oid}
-    journal.append([line])
+            opening = opening.having(writes={paths[0]: oid})
+    journal.append([opening])
 
 
-def _find_promised_blob(reader: PathReader, objects: Objects, call: JournalLine, path: str) -> str:
+def _find_promised_blob(reader: PathReader, objects: Objects, call: Tool, path: str) -> str:
     """The blob that a path will have if the call does what its input says; '' if it does not say
     enough.  It tells of the call's work if no end of it is heard."""
     if not ("content" in call or call.get("edits")):
@@ -497,17 +514,17 @@ def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> di
     return {path: reader.read_entry(path, write=path not in ignored) for path in paths}
 
 
-def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str], at: int) -> None:
+def end_call(journal: Journal, state: State, call: Tool, paths: list[str], at: int) -> None:
     """Record the end of a call; a change at its paths since its start is the session's."""
     reader = PathReader(journal.repo)
     seen = read_last_seen(journal.repo, journal.lines)
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
-    opening = credit.find_opening(journal.lines, writer[0], writer[2], "ignored")
-    if opening:
-        ignored = set(opening["ignored"])
+    opening = _find_own_opening(journal.lines, writer)
+    if opening and opening.ignored is not None:
+        ignored = set(opening.ignored)
     else:
         ignored = reader.list_ignored(paths)
-    lines = []
+    edits: list[Edit] = []
     entries = _read_entries(reader, paths, ignored)
     if reader.omitted:
         found_by = writer, credit.TOOL
@@ -519,26 +536,40 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
         before = seen.get_entry(path)
         if before == after:
             continue
-        edits = [credit.build_edit(path, before, after, writer, "tool", at)]
         if path in ignored:
-            edits[0]["kept"] = False
+            edit = build_edit(path, before, after, writer, credit.TOOL, at)
+            edits.append(edit.having(kept=False))
         elif len(paths) == 1 and (
             _differs_from_promise(opening, path, after)
             or credit.is_contested(journal.lines, path, writer)
         ):
-            from gitcp.record.journal import elsewhere
+            from gitcp.record.looks import contested
 
-            edits = elsewhere.build_edits(journal, seen, call, writer, path, after, at)
-        lines += edits
-    closing = {"close": writer[2], "session": writer[0], "at": at}
-    journal.append([*lines, closing] if opening else lines)
+            edits += contested.build_edits(journal, seen, call, writer, path, after, at)
+        else:
+            edits.append(build_edit(path, before, after, writer, credit.TOOL, at))
+    if opening:
+        closing = Closing({"close": writer[2], "session": writer[0], "at": at})
+        journal.append([*edits, closing])
+    else:
+        journal.append(edits)
 
 
-def _differs_from_promise(opening: JournalLine | None, path: str, after: Version) -> bool:
+def _differs_from_promise(opening: Opening | None, path: str, after: Version) -> bool:
     """Whether a path has not the content that the input of a call said it would have: somebody else
     may have written it while the call was open."""
-    promised = (opening or {}).get("writes", {}).get(path)
-    return bool(promised and after and after[1] != promised)
+    if opening is None or after is None:
+        return False
+    promised = opening.writes.get(path)
+    return bool(promised) and after[1] != promised
+
+
+def _find_own_opening(lines: list[JournalLine], writer: Writer) -> Opening | None:
+    """The newest opening of a file tool's call that says what git ignores."""
+    for line in reversed(lines):
+        if isinstance(line, Opening) and line.name == writer[::2] and line.ignored is not None:
+            return line
+    return None
 
 
 class PathReader:

@@ -10,17 +10,19 @@ import os
 
 from gitcp.git import encode_name
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import Large, build_edit, spell_writer
 from gitcp.record.snapshot import limits
 from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.record.journal import Journal, LastSeen
-    from gitcp.text.record_types import JournalLine, Version, Writer
+    from gitcp.record.journal.line_kinds import Edit
+    from gitcp.text.record_types import Version, Writer
 
 
 def record_sizes(
@@ -36,36 +38,42 @@ def record_sizes(
     how that is known.  Returns path -> the entry that was last seen, of those that had one.
     """
     known = credit.map_large(journal.lines)
-    lines: list[JournalLine] = []
+    lines: list[Large] = []
     present = {item["path"] for item in omitted if item["reason"] in limits.LIMITS}
     stamps = {path: _read_stamp(journal.repo, path) for path in sorted({*present, *known})}
     for path, stamp in stamps.items():
-        if path in known and known[path][-1]["stamp"] == stamp:
+        if path in known and known[path][-1].stamp == stamp:
             continue
         if not stamp:
-            lines.append({**known[path][-1], "stamp": [], "at": at})
+            lines.append(known[path][-1].having(stamp=[], at=at))
         elif path in present:
-            if path in known:
-                moved = []
-            else:
+            moved: Collection[Large] = ()
+            if path not in known:
                 moved = _find_moved(known, stamps, stamp)
-            lines += [{**line, "large": path, "stamp": stamp, "at": at} for line in moved]
+            lines += [line.having(large=path, stamp=stamp, at=at) for line in moved]
             if not moved:
-                who, how = find_writer(path)
-                name = list(who) if who[0] else who[1]
-                lines.append({"large": path, "stamp": stamp, "who": name, "how": how, "at": at})
+                writer, how = find_writer(path)
+                who = spell_writer(writer)
+                lines.append(
+                    Large({"large": path, "stamp": stamp, "who": who, "how": how, "at": at})
+                )
     # The person's files are of interest only beside an agent's work.
-    named = {*known, *(x["large"] for x in lines if x["who"] != "person")}
-    journal.append([line for line in lines if line["large"] in named])
-    return {path: entry for path in present if (entry := seen.get_entry(path))}
+    named = {*known, *(line.path for line in lines if line.author != ids.PERSON)}
+    journal.append([line for line in lines if line.path in named])
+    last_seen: dict[str, Version] = {}
+    for path in present:
+        entry = seen.get_entry(path)
+        if entry:
+            last_seen[path] = entry
+    return last_seen
 
 
 def _find_moved(
-    known: Mapping[str, list[JournalLine]], stamps: Mapping[str, list[int]], stamp: list[int]
-) -> list[JournalLine]:
+    known: Mapping[str, list[Large]], stamps: Mapping[str, list[int]], stamp: list[int]
+) -> list[Large]:
     """What was seen of a large file that is gone, and has come elsewhere with this stamp."""
     for path, seen in known.items():
-        if not stamps[path] and seen[-1]["stamp"][:2] == stamp[:2]:
+        if not stamps[path] and seen[-1].stamp[:2] == stamp[:2]:
             return seen
     return []
 
@@ -79,22 +87,23 @@ def _read_stamp(repo: Repo, path: str) -> list[int]:
 
 
 def build_edits(
-    objects: Objects, seen: Collection[JournalLine], before: Version, after: Version, at: int
-) -> list[JournalLine]:
+    objects: Objects, seen: Sequence[Large], before: Version, after: Version, at: int
+) -> list[Edit]:
     """The edits of a large file, whose blob is known now, by what was seen of it.
 
     If several wrote it, each session among them has an edit, of a content that nobody has: so
     nobody knows whose the lines are.
     """
-    path = next(iter(seen))["large"]
-    how = {credit.get_author(line): line["how"] for line in seen}
+    how = {line.author: line.how for line in seen}
     if len({who[0] or who[1] for who in how}) == 1:
-        writers = [*how][-1:]
+        writers = [seen[-1].author]
     else:
         writers = [who for who in how if who[0]] or [ids.UNKNOWN]
-        before = "100644", objects.hash_object("blob", repr([x["stamp"] for x in seen]).encode())
+        stamps = repr([line.stamp for line in seen])
+        before = "100644", objects.hash_object("blob", stamps.encode())
     edits = []
     for who in writers:
-        edit = credit.build_edit(path, before, after, who, how.get(who, credit.BETWEEN), at)
-        edits.append({**edit, "kept": False})
+        reason = how.get(who, credit.BETWEEN)
+        edit = build_edit(seen[0].path, before, after, who, reason, at)
+        edits.append(edit.having(kept=False))
     return edits

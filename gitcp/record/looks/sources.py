@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.git.repo import Repo
-    from gitcp.record.journal.credit import Window
-    from gitcp.text.record_types import JournalLine, Version, Writer
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.record.looks.credit_cases import Window
+    from gitcp.text.record_types import Version, Writer
 
     Source = list[str]
 
@@ -50,13 +51,6 @@ class Sources:
         self._other_paths: dict[Writer, list[str]] = {}
         self._files: dict[Writer, dict[str, list[bytes]]] = {}
 
-    def describe_sources(
-        self, window: Window, path: str, before: Version, after: Version
-    ) -> JournalLine:
-        """The `from` of an edit's line; {} without a source."""
-        sources = self.find_sources(window, path, before, after)
-        return {"from": sources} if sources else {}
-
     def find_sources(
         self, window: Window, path: str, before: Version, after: Version
     ) -> list[Source]:
@@ -68,7 +62,7 @@ class Sources:
         exact = [source for source in candidates if source[2] == after[1]]
         if exact or process_time() > self._until:
             return exact[:1]
-        if not _ASKING.isdisjoint(window["names"]):
+        if not _ASKING.isdisjoint(window.names):
             commit = self._find_in_history(path, after[1])
             if commit:
                 return [[commit, path, after[1]]]
@@ -97,8 +91,10 @@ class Sources:
             return ""
         finally:
             self._history -= monotonic() - began
-        commits = (c for c in out.decode().split() if self._find_blob(c, path) == oid)
-        return next(commits, "")
+        for commit in out.decode().split():
+            if self._find_blob(commit, path) == oid:
+                return commit
+        return ""
 
     def _find_blob(self, commit: str, path: str) -> str:
         entry = Lookup(self._repo.objects, find_tree(self._repo.objects, commit))(path)
@@ -113,13 +109,13 @@ class Sources:
         the command changed."""
         commits = self._find_commits(window)
         seen = set[str]()
-        if window["who"] not in self._other_paths:
-            words = [word.removeprefix("./") for word in list(window["names"])[:_WORDS]]
+        if window.who not in self._other_paths:
+            words = [word.removeprefix("./") for word in list(window.names)[:_WORDS]]
             words = [self._resolve_elsewhere(word)[1] or word for word in words]
             paths = [word for word in words if any(lookup(word) for lookup in commits.values())]
-            self._other_paths[window["who"]] = list(dict.fromkeys(paths))
+            self._other_paths[window.who] = list(dict.fromkeys(paths))
         for commit, lookup in commits.items():
-            for place in dict.fromkeys((path, *self._other_paths[window["who"]])):
+            for place in dict.fromkeys((path, *self._other_paths[window.who])):
                 entry = None
                 if (commit, place) != (self._head, path):
                     entry = lookup(place)
@@ -129,30 +125,30 @@ class Sources:
 
     def _find_commits(self, window: Window) -> dict[str, Lookup]:
         """The trees of HEAD, the commits that a command names, and their parents."""
-        if window["who"] not in self._commits:
-            names = [*self._list_commit_names(self._list_words(window)), *window.get("stashes", ())]
-            if "stash" in window["names"]:
+        if window.who not in self._commits:
+            names = [*self._list_commit_names(self._list_words(window)), *window.stashes]
+            if "stash" in window.names:
                 names += refs.list_stashes(self._repo)
             trees: dict[str, str] = {}
             for name in dict.fromkeys(names):
                 self._add_commit(trees, name)
             self._add_commit(trees, self._head, parents=False)
             lookups = {commit: Lookup(self._repo.objects, tree) for commit, tree in trees.items()}
-            self._commits[window["who"]] = lookups
-        return self._commits[window["who"]]
+            self._commits[window.who] = lookups
+        return self._commits[window.who]
 
     def _list_words(self, window: Window) -> list[str]:
         """The words of a command, and those of its session's earlier commands that name one of
         its files: they may have written the patch that it applies."""
-        words = list(window["names"])[:_WORDS]
-        files = {word for word in words if os.path.isfile(os.path.join(self._repo.worktree, word))}
-        if files:
-            for call in credit.list_calls(self._lines):
-                before = (
-                    call["session"] == window["who"][0] and str(call["open"]) != window["who"][2]
-                )
-                if before and not files.isdisjoint(call["names"]):
-                    words += call["names"][:_WORDS]
+        words = list(window.names)[:_WORDS]
+        named = {word for word in words if os.path.isfile(os.path.join(self._repo.worktree, word))}
+        if not named:
+            return words
+        session_id, _, call_id = window.who
+        for call in credit.list_calls(self._lines):
+            is_other = call.session == session_id and call.opening.call != call_id
+            if is_other and not named.isdisjoint(call.names):
+                words += call.names[:_WORDS]
         return words
 
     def _add_commit(self, trees: dict[str, str], name: str, parents: bool = True) -> None:
@@ -208,23 +204,36 @@ class Sources:
     def _read_files(self, window: Window) -> dict[str, list[bytes]]:
         """path -> lines of the files that a command names and its session has not written: the
         added lines of a patch, else all lines of a file in a worktree."""
-        if window["who"] not in self._files:
-            session_id = window["who"][0]
-            recorded = (line for line in self._lines if line.get("session") == session_id)
-            first = min((int(line["at"]) for line in recorded), default=window["begin"])
-            added: dict[str, list[bytes]] = {}
-            for word in list(window["names"])[:_WORDS]:
+        if window.who not in self._files:
+            first = window.begin
+            for line in self._lines:
+                if line.session == window.who[0]:
+                    first = min(first, line.at)
+            lines_by_file: dict[str, list[bytes]] = {}
+            for word in list(window.names)[:_WORDS]:
                 file = os.path.join(self._repo.worktree, word)
-                path = os.path.relpath(file, self._repo.worktree)
-                inside = self._is_in_worktree(file)
-                foreign = inside and session_id not in credit.list_writers(self._lines, [path])
-                is_older = _is_older(file, window["begin"] if foreign else first)
-                data = files.peek(file, -_LARGEST) if is_older else b""
-                lines = _list_added_lines(data) or (data.split(b"\n") if inside else [])
+                lines = self._read_file(file, window, first)
                 if lines:
-                    added[file] = lines
-            self._files[window["who"]] = added
-        return self._files[window["who"]]
+                    lines_by_file[file] = lines
+            self._files[window.who] = lines_by_file
+        return self._files[window.who]
+
+    def _read_file(self, file: str, window: Window, first: int) -> list[bytes]:
+        """The lines that a command may take from a file; first: when its session's first line was
+        written, in ns."""
+        session_id = window.who[0]
+        path = os.path.relpath(file, self._repo.worktree)
+        is_inside = self._is_in_worktree(file)
+        until = first
+        if is_inside and session_id not in credit.list_writers(self._lines, [path]):
+            until = window.begin
+        if not _is_older(file, until):
+            return []
+        data = files.peek(file, -_LARGEST)
+        added = _list_added_lines(data)
+        if added or not is_inside:
+            return added
+        return data.split(b"\n")
 
 
 def _is_older(path: str, time: int) -> bool:

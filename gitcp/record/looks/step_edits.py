@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gitcp.git import files
-from gitcp.record.journal import INTENT, credit
-from gitcp.record.journal.credit import RESTORED, parse_entry
+from gitcp.record.journal import INTENT
+from gitcp.record.journal.credit import RESTORED
+from gitcp.record.journal.line_kinds import build_edit, parse_entry
 from gitcp.text.ids import UNKNOWN
 
 TYPE_CHECKING = False
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitcp.record.journal import Journal
-    from gitcp.text.record_types import JournalLine, Version
+    from gitcp.record.journal.line_kinds import Edit
+    from gitcp.text.record_types import Version
 
     Changed = dict[str, tuple[Version, Version]]
 
@@ -21,17 +23,16 @@ _SHAPE = {"id": str, "actions": [dict], "merged": {None: [str]}}
 
 def build_edits(
     step_id: str, changed: Changed, merged: Mapping[str, Sequence[str]], at: int
-) -> list[JournalLine]:
+) -> list[Edit]:
     """The lines for the changes of a step.  merged: path -> the blobs of which it brought lines
     into the content that stood there."""
-    lines: list[JournalLine] = []
+    edits: list[Edit] = []
     for path, pair in changed.items():
-        line = credit.build_edit(path, *pair, UNKNOWN, RESTORED, at)
-        line["step"] = step_id
+        edit = build_edit(path, *pair, UNKNOWN, RESTORED, at).having(step=step_id)
         if merged.get(path):
-            line["joined"] = [*merged[path]]
-        lines.append(line)
-    return lines
+            edit = edit.having(joined=[*merged[path]])
+        edits.append(edit)
+    return edits
 
 
 def record_made(journal: Journal, changed: Changed, at: int) -> Changed:

@@ -13,17 +13,19 @@ from gitcp.checkpoints import transcripts
 from gitcp.git import files
 from gitcp.record import session
 from gitcp.record.journal import credit, get_home, read_journal
+from gitcp.record.journal.line_kinds import Opening, Settlement
+from gitcp.record.looks.credit_cases import Window
 from gitcp.record.session import locate_auto
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from typing import Any
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.git.repo import Repo
     from gitcp.record.journal import Journal
-    from gitcp.record.journal.credit import Window
-    from gitcp.text.record_types import JournalLine, Marker, Version, Writer
+    from gitcp.record.journal.credit import Call
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Marker, Version, Writer
 
 _TAIL = 1 << 18  # bytes of a transcript that are searched for the end of a call
 
@@ -33,109 +35,149 @@ def list_windows(journal: Journal) -> list[Window]:
     repo = journal.repo
     lines = journal.lines
     calls = credit.list_calls(lines)
-    calling = {call["session"] for call in calls if call["end"] is None}
+    calling = {call.session for call in calls if call.is_running}
     concerned = session.read_concerned(repo, calling)
     sessions = {m["session_id"]: m for m in concerned if session.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
     callers = {m["session_id"]: m for m in concerned if m["session_id"] in calling} | sessions
-    own_calls = [call for call in calls if call.get("kind") != credit.ELSEWHERE]
-    windows = _list_call_windows(repo, own_calls, callers, journal.telling, journal.committers)
-    for window in windows:
-        window["closing"] = window["who"][2] == journal.closing
+    found = _CallWindows(repo, callers, journal.telling, journal.closing, journal.committers)
+    windows: list[Window] = []
+    for call in calls:
+        if call.opening.kind != credit.ELSEWHERE:
+            windows += found.list_of(call)
     for marker in sessions.values():
         if marker["phase"] == "active":
-            telling = marker["session_id"] == journal.telling
-            naming = journal.naming if telling else None
+            is_telling = marker["session_id"] == journal.telling
+            naming = journal.naming if is_telling else None
             windows += _list_turn_windows(repo, marker, lines, calls, naming)
     for marker in journal.visitors:
         git_dir = get_home(repo, marker)
         home_lines = read_journal(repo, git_dir)
-        home_calls = credit.list_calls(home_lines)
-        windows += _list_call_windows(repo, home_calls, {marker["session_id"]: marker})
+        found = _CallWindows(repo, {marker["session_id"]: marker})
+        for call in credit.list_calls(home_lines):
+            windows += found.list_of(call)
         windows += _list_turn_windows(repo, marker, home_lines, (), None, git_dir)
     for marker in journal.guests:
         turn = _list_turn_windows(repo, marker, [], (), None, get_home(repo, marker))
-        windows += [window for window in turn if window["kind"] == credit.TRANSCRIPT]
+        windows += [window for window in turn if window.kind == credit.TRANSCRIPT]
     return windows
 
 
-def _list_call_windows(
-    repo: Repo,
-    calls: list[JournalLine],
-    sessions: dict[str, Marker],
-    telling: str = "",
-    committers: Collection[str] | None = None,
-) -> list[Window]:
-    """The windows of the calls that are not file tools'.  telling, committers: as Journal has
-    them."""
-    windows: list[Window] = []
-    for call in (call for call in calls if call.get("kind") != "write"):
-        marker = sessions.get(call["session"])
-        ended, cut = _find_end(repo, call, marker)
-        if cut and ended is not None and _outlives_its_agent(repo, call):
+class _End:
+    """When a call ended, in ns; None if it still runs.  is_cut: it was cut short with its agent:
+    then it may have run on."""
+
+    __slots__ = ("at", "is_cut")
+
+    def __init__(self, at: int | None, is_cut: bool) -> None:
+        self.at = at
+        self.is_cut = is_cut
+
+
+class _CallWindows:
+    """The windows of calls.
+
+    sessions: the markers of their sessions, by id.  telling, closing, committers: as Journal has
+    them.
+    """
+
+    def __init__(
+        self,
+        repo: Repo,
+        sessions: Mapping[str, Marker],
+        telling: str = "",
+        closing: str = "",
+        committers: Collection[str] | None = None,
+    ) -> None:
+        self._repo = repo
+        self._sessions = sessions
+        self._telling = telling
+        self._closing = closing
+        self._committers = committers
+
+    def list_of(self, call: Call) -> list[Window]:
+        """The windows of a call that is not a file tool's."""
+        if call.opening.kind == "write":
+            return []
+        marker = self._sessions.get(call.session)
+        ended = _find_end(call, marker)
+        is_closing = call.opening.call == self._closing
+        if ended.is_cut and ended.at is not None and _outlives_its_agent(self._repo, call):
             # What the person makes beside it is as that beside a server (doc/credit.md).
-            beside = _build_window(call, None)
-            beside["left"] = ended
-            windows.append(beside)
-            continue
-        waits = ended is None and committers is not None and call["session"] not in committers
-        waits = waits and _is_waiting(repo, call, marker)
-        if waits and marker and find_client(marker["agent_type"]).SESSION_ENV:
-            continue
-        windows.append(_build_window(call, ended))
-        if waits:
-            windows[-1]["kind"] = credit.WAITING
-        late = call["late"] and ended is None and call["session"] != telling
-        if late and _is_over(repo, call, marker):
-            windows[-1]["kind"] = credit.CUT
-        if cut:
-            windows.append({**windows[-1], "kind": credit.CUT})
-    return windows
+            return [_build_window(call, credit.SHELL, None, left=ended.at, is_closing=is_closing)]
+        kind = credit.SHELL
+        if self._waits(call, marker, ended):
+            if marker and find_client(marker["agent_type"]).SESSION_ENV:
+                return []
+            kind = credit.WAITING
+        is_late = call.is_late and ended.at is None and call.session != self._telling
+        if is_late and _is_over(self._repo, call, marker):
+            kind = credit.CUT
+        kinds = [kind]
+        if ended.is_cut:
+            kinds.append(credit.CUT)
+        return [_build_window(call, each, ended.at, is_closing=is_closing) for each in kinds]
+
+    def _waits(self, call: Call, marker: Marker | None, ended: _End) -> bool:
+        """Whether a call waits for a permission while another session makes a commit."""
+        if ended.at is not None or self._committers is None or call.session in self._committers:
+            return False
+        return _is_waiting(self._repo, call, marker)
 
 
-def _build_window(call: JournalLine, ended: int | None) -> Window:
-    return {
-        "who": (call["session"], str(call.get("turn", "")), str(call["open"])),
-        "opened": int(call["at"]),
-        "begin": int(call["begin"]),
-        "end": ended,
-        "names": call["names"],
-        "late": call["late"],
-        "left": call["left"],
-        "kind": "shell",
-        "stashes": call.get("stashes", ()) if "stash" in call["names"] else (),
-    }
+def _build_window(
+    call: Call,
+    kind: str,
+    ended: int | None,
+    *,
+    left: int | None = None,
+    is_closing: bool = False,
+) -> Window:
+    """The window of a call; left: by default as the call has it."""
+    opening = call.opening
+    stashes: Sequence[str] = ()
+    if "stash" in call.names:
+        stashes = opening.stashes or ()
+    return Window(
+        (call.session, opening.turn, opening.call),
+        kind,
+        opened=opening.at,
+        begin=call.begin,
+        end=ended,
+        names=call.names,
+        is_late=call.is_late,
+        left=call.left if left is None else left,
+        is_closing=is_closing,
+        stashes=stashes,
+    )
 
 
-def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | None, bool]:
-    """(when a call ended, in ns, None if it still runs; whether it was cut short with its agent:
-    then it may have run on)."""
-    if call["end"] is not None:
-        return int(call["end"]), False
+def _find_end(call: Call, marker: Marker | None, transcript: str | None = None) -> _End:
+    """The end of a call.  transcript: by default that which its opening names."""
+    if call.end is not None:
+        return _End(call.end, is_cut=False)
     from gitcp.agents.transcripts import transcript_facts
 
-    tail = _read_tail(call.get("transcript"))
-    call_key = str(call["open"]), int(call["at"]), bool(call["goes_on"])
-    ended = transcript_facts.find_end(tail, *call_key)
+    opening = call.opening
+    tail = _read_tail(transcript or opening.transcript)
+    ended = transcript_facts.find_end(tail, opening.call, opening.at, bool(call.goes_on))
     if ended is not None:
-        return ended + 1_000_000, False  # a transcript has milliseconds
-    if call["goes_on"]:
-        return None, False
+        return _End(ended + 1_000_000, is_cut=False)  # a transcript has milliseconds
     agent = marker.get("agent_process") if marker else None
-    if not session.is_gone(agent):
-        return None, False
-    return max(int(call["at"]), transcript_facts.find_last_time(tail) or 0), True
+    if call.goes_on or not session.is_gone(agent):
+        return _End(None, is_cut=False)
+    return _End(max(opening.at, transcript_facts.find_last_time(tail) or 0), is_cut=True)
 
 
-def _outlives_its_agent(repo: Repo, call: JournalLine) -> bool:
+def _outlives_its_agent(repo: Repo, call: Call) -> bool:
     """Whether a process of a call is seen, whose agent is gone."""
     from gitcp.record.session import process
 
-    return process.has_working_process(repo.worktree, call["session"])
+    return process.has_working_process(repo.worktree, call.session)
 
 
-def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
+def _is_waiting(repo: Repo, call: Call, marker: Marker | None) -> bool:
     """Whether an open call of a shell has no process: its client asks the person for a permission.
 
     The commands of an editor may run beside its agent, unseen, unless they name their session."""
@@ -143,23 +185,25 @@ def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
 
     from gitcp.record.session import process
 
-    if call.get("kind") != credit.SHELL or call["goes_on"] or not process.is_alive(agent):
+    if call.opening.kind != credit.SHELL or call.goes_on or not process.is_alive(agent):
         return False
-    since = int(call["at"])
-    return session.can_see_processes() and not (
-        process.has_started(agent, since)
-        or process.has_working_process(repo.worktree, call["session"], agent, since)
-    )
+    if not session.can_see_processes():
+        return False
+    since = call.opening.at
+    if process.has_started(agent, since):
+        return False
+    return not process.has_working_process(repo.worktree, call.session, agent, since)
 
 
-def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
+def _is_over(repo: Repo, call: Call, marker: Marker | None) -> bool:
     """Whether no process is left of a call that ran on past its turn; False if unknown."""
     agent = marker.get("agent_process") if marker else None
-    arguments = repo.worktree, call["session"], agent, int(call["at"])
 
     from gitcp.record.session import process
 
-    return session.can_see_processes() and not process.has_working_process(*arguments)
+    if not session.can_see_processes():
+        return False
+    return not process.has_working_process(repo.worktree, call.session, agent, call.opening.at)
 
 
 def _read_tail(path: str | None) -> bytes:
@@ -170,7 +214,7 @@ def _list_turn_windows(
     repo: Repo,
     marker: Marker,
     lines: list[JournalLine],
-    calls: Iterable[JournalLine],
+    calls: Iterable[Call],
     naming: frozenset[str] | None,
     git_dir: str | None = None,
 ) -> list[Window]:
@@ -190,18 +234,20 @@ def _list_turn_windows(
     if session.is_gone(agent):
         from gitcp.agents.transcripts import transcript_facts
 
-        ended = max(
-            since, transcript_facts.find_last_time(_read_tail(baseline.get("transcript"))) or 0
-        )
-    common: dict[str, Any] = {"who": writer, "opened": since, "begin": since, "end": ended}
+        tail = _read_tail(baseline.get("transcript"))
+        ended = max(since, transcript_facts.find_last_time(tail) or 0)
     written = _list_uncommitted_paths(repo, marker, baseline, lines)
     written -= _list_tool_paths(lines, marker["session_id"], since) | (naming or set())
-    windows = _list_tool_windows(repo, marker, calls, baseline)
+    windows = _list_tool_windows(marker, calls, baseline)
+
+    def add_window(kind: str, names: Collection[str]) -> None:
+        windows.append(Window(writer, kind, opened=since, begin=since, end=ended, names=names))
+
     if written:
-        windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
+        add_window(credit.TRANSCRIPT, written)
     is_silent = not marker["tool_events"] and naming is None
     if is_silent and not _is_only_talk(marker["agent_type"], baseline):
-        windows.append({**common, "names": (), "late": False, "kind": "turn"})  # type: ignore[typeddict-item]
+        add_window(credit.TURN, ())
     return windows
 
 
@@ -225,31 +271,40 @@ def _is_only_talk(agent_type: str, baseline: session.Baseline) -> bool:
 
 
 def _list_tool_windows(
-    repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: session.Baseline
+    marker: Marker, calls: Iterable[Call], baseline: session.Baseline
 ) -> list[Window]:
     """The running turn's file tools that have not ended: each may have written its paths."""
-    session_id = marker["session_id"]
     since = int(baseline.get("at") or baseline["time_ns"])
     windows: list[Window] = []
     for call in calls:
-        is_of_turn = call["session"] == session_id and call["at"] >= since
-        if is_of_turn and "looked" in call and call["end"] is None:
-            named = {**call, "names": call["looked"], "transcript": baseline.get("transcript")}
-            ended, cut = _find_end(repo, named, marker)
-            windows.append({**_build_window(named, ended), "kind": "tool"})
-            if cut:
-                windows[-1]["writes"] = call.get("writes", {})
+        opening = call.opening
+        if call.session != marker["session_id"] or opening.at < since:
+            continue
+        if not opening.is_of_file_tool or not call.is_running:
+            continue
+        ended = _find_end(call, marker, baseline.get("transcript"))
+        windows.append(
+            Window(
+                (call.session, opening.turn, opening.call),
+                credit.TOOL,
+                opened=opening.at,
+                begin=call.begin,
+                end=ended.at,
+                names=opening.looked.keys(),
+                is_late=call.is_late,
+                left=call.left,
+                writes=opening.writes if ended.is_cut else None,
+            )
+        )
     return windows
 
 
 def _list_tool_paths(lines: list[JournalLine], session_id: str, since: int) -> set[str]:
     """The paths that the session's tool events have named since the turn began."""
-    calls = (line for line in lines if line.get("session") == session_id and "looked" in line)
     found: set[str] = set()
-    for call in calls:
-        if int(call["at"]) >= since:
-            for path in call["looked"]:
-                found.add(path)
+    for line in lines:
+        if isinstance(line, Opening) and line.session == session_id and line.at >= since:
+            found |= line.looked.keys()
     return found
 
 
@@ -259,16 +314,16 @@ def _list_uncommitted_paths(
     """The paths that the transcript says were written since the turn began, or since the commit
     that took them."""
     paths = _list_written_paths(repo, marker, baseline, int(baseline.get("offset", 0)))
-    if paths:
-        for line in lines:
-            end = line.get("transcripts", {}).get(marker["session_id"])
-            if end and end["turn"] == baseline.get("turn"):
-                committed = paths.intersection(line.get("settled", ()))
-                paths -= committed - (
-                    _list_written_paths(repo, marker, baseline, end["size"])
-                    if committed
-                    else committed
-                )
+    if not paths:
+        return paths
+    for line in lines:
+        if not isinstance(line, Settlement):
+            continue
+        end = line.transcripts.get(marker["session_id"])
+        if end and end["turn"] == baseline.get("turn"):
+            committed = paths.intersection(line.settled)
+            if committed:
+                paths -= committed - _list_written_paths(repo, marker, baseline, end["size"])
     return paths
 
 
@@ -310,11 +365,9 @@ def is_made_by_hook(
 ) -> bool:
     """Whether a change of a path, from this entry, is by the hooks that run on an auto-commit: the
     entry is the commit's, or a hook's."""
-    from gitcp.record.journal import credit
-
     if path not in judged:
         return False
     if judged[path] == before:
         return True
     edits = credit.trace_content(credit.list_edits(lines), path)
-    return bool(edits and edits[-1]["how"] == credit.HOOK)
+    return bool(edits) and edits[-1].how == credit.HOOK

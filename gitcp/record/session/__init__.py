@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Entry, JournalLine, Marker, Process, State
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Entry, Marker, Process, State
 
     Baseline = dict[str, Any]  # the keys above
 
@@ -227,8 +228,8 @@ def note_unstored(state: State, lines: Iterable[JournalLine]) -> None:
     paths = {*credit.list_large_paths(lines, session_id)}
     noted = {*state.get("over_limit", ()), *state.get("unstored", ())}
     if noted:
-        edits = [line for line in credit.list_open_edits(lines) if line["path"] in noted]
-        paths |= {line["path"] for line in edits if credit.get_author(line)[0] == session_id}
+        edits = [line for line in credit.list_open_edits(lines) if line.path in noted]
+        paths |= {line.path for line in edits if line.author[0] == session_id}
     state["unstored"] = sorted(paths)
     if not paths:
         del state["unstored"]

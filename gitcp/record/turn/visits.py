@@ -20,7 +20,7 @@ from gitcp.git import append_trace, files
 from gitcp.git.repo import Repo
 from gitcp.record import is_off, journal, locate_visits, registered
 from gitcp.record import turn as store_turn
-from gitcp.record.journal import credit, elsewhere
+from gitcp.record.journal import credit, elsewhere, worktrees
 from gitcp.record.looks import calls
 from gitcp.record.session import others
 from gitcp.text import ids
@@ -90,15 +90,15 @@ def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) 
             made = _make_event(event, found.pop(repo.common, (repo, []))[1])
             yield repo, {**made, "prompt": read_prompt()}
     for repo, paths in found.values():
-        elsewhere.look_as_stranger(repo, paths)
+        worktrees.look_as_stranger(repo, paths)
 
 
 def _has_begun(repo: Repo, state: State, call_id: str) -> bool:
     """Whether a journal of a repository has the start of a session's call: that of the session's
     worktree, or of another one in which it is."""
     session_id = state["session_id"]
-    worktrees = [repo.worktree_id, *elsewhere.list_worktrees(repo, state)]
-    for git_dir in (journal.get_git_dir(repo, name) for name in worktrees):
+    for name in (repo.worktree_id, *elsewhere.list_worktrees(repo, state)):
+        git_dir = journal.get_git_dir(repo, name)
         if credit.find_opening(journal.read_journal(repo, git_dir), session_id, call_id):
             return True
     return False
@@ -121,7 +121,7 @@ def _has_written(repo: Repo, state: State, writer: tuple[str, str]) -> bool:
     """Whether a turn has an edit in a worktree of a repository.  writer: its session and itself."""
     for name in (repo.worktree_id, *elsewhere.list_worktrees(repo, state)):
         edits = credit.list_edits(journal.read_journal(repo, journal.get_git_dir(repo, name)))
-        if any(credit.get_author(edit)[:2] == writer for edit in edits):
+        if any(edit.author[:2] == writer for edit in edits):
             return True
     return False
 

@@ -7,7 +7,7 @@ from gitcp.errors import Error, Moved
 from gitcp.git import refs
 from gitcp.git.objects import Lookup, compare_trees, find_tree
 from gitcp.record import looks, session
-from gitcp.record.journal.edits import Work, collect_work
+from gitcp.record.journal.stretches import Work, collect_work
 from gitcp.record.session import (
     clear_verdict,
     reach_middle,
@@ -87,9 +87,9 @@ class Turn:
             del state["over_limit"]
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
         if state.get("visits") or not state.get("tool_events"):
-            from gitcp.record.journal import elsewhere
+            from gitcp.record.journal import worktrees
 
-            elsewhere.end_turn(repo, state, format_subject(state), tasks)
+            worktrees.end_turn(repo, state, format_subject(state), tasks)
         look = self.look
         session.begin_turn(repo, state, self.head, self.entries, look.began, look.at)
         looks.end_turn(repo, state, look.at, tasks, format_subject(state))

@@ -383,8 +383,8 @@ def _find_last_heard(repo: Repo, session_id: str, ended: float) -> int:
         return heard
     for folder in repo.list_folders():
         for line in read_journal(repo, os.path.dirname(folder)):
-            if line.get("session") == session_id:
-                heard = max(heard, int(line["at"]) // 10**9)
+            if line.session == session_id:
+                heard = max(heard, line.at // 10**9)
     return heard
 
 

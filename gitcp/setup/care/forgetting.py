@@ -14,7 +14,8 @@ from gitcp.git import files, private_files, refs
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.records import decode_lines
 from gitcp.record import journal, session
-from gitcp.record.journal import credit, held_lines
+from gitcp.record.journal import held_lines
+from gitcp.record.journal.line_kinds import list_keys
 from gitcp.record.session import others
 from gitcp.record.stream import save_work, stream_list
 from gitcp.record.unheard import unrecorded
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.stored import SessionEntry
     from gitcp.git.refs import Update
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, State
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import State
 
 
 class Choice:
@@ -209,8 +211,13 @@ def _drop_streams(state: State, streams: Collection[str]) -> bool:
 
 def _is_about(line: JournalLine, sessions: Collection[str]) -> bool:
     """Whether a line of a journal is of one of these sessions."""
-    owners = (line.get(key) for key in credit.list_keys("owner"))
-    return any((owner[0] if isinstance(owner, list) else owner) in sessions for owner in owners)
+    for key in list_keys("owner"):
+        owner = line.keys.get(key)
+        if isinstance(owner, list):
+            owner = owner[0]
+        if owner in sessions:
+            return True
+    return False
 
 
 def purge_objects(repo: Repo, moved: Sequence[Update]) -> None:
@@ -231,11 +238,11 @@ def purge_objects(repo: Repo, moved: Sequence[Update]) -> None:
 def _find_used(repo: Repo) -> list[str]:
     """The existing objects that journals, private indexes and copies of transcripts name."""
     named: set[str] = set()
-    keys = credit.list_keys("objects")
+    keys = list_keys("objects")
     for top in repo.list_folders():
         for line in journal.read_journal(repo, os.path.dirname(top)):
-            parts = (part for key in keys for part in line.get(key) or ())
-            named |= set(filter(shapes.is_object_name, parts))
+            for key in keys:
+                named |= set(filter(shapes.is_object_name, line.keys.get(key) or ()))
         index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
         listed = repo.git.run("ls-files", "-s", env=index)[1]
         named |= {line.split()[1] for line in decode_lines(listed)}

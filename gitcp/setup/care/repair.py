@@ -38,7 +38,8 @@ from gitcp.git.objects.pack_care import forget_logs
 from gitcp.git.refs import REF
 from gitcp.link import unhooked
 from gitcp.record import journal, session
-from gitcp.record.journal import credit, held_lines
+from gitcp.record.journal import held_lines
+from gitcp.record.journal.line_kinds import parse_lines
 from gitcp.record.session import others
 from gitcp.record.stream import (
     ARCHIVE,
@@ -602,7 +603,7 @@ def count_unreadable_lines(path: str) -> int:
     if not data.isascii():
         return -1
     data = data[: data.rfind(b"\n") + 1]  # a process may be writing the last line
-    return data.count(b"\n") - len(credit.parse_lines(data))
+    return data.count(b"\n") - len(parse_lines(data))
 
 
 def mend_journal(repo: Repo, path: str) -> str:
@@ -613,7 +614,7 @@ def mend_journal(repo: Repo, path: str) -> str:
         count = count_unreadable_lines(path)
         if not count:
             return ""
-        lines = credit.parse_lines(b"" if count < 0 else read_file(path, _MOST) or b"")
+        lines = parse_lines(b"" if count < 0 else read_file(path, _MOST) or b"")
         aside = move_aside(repo.common, path)
         remaining = journal.expand_trees(repo, lines)
         rebuilt = held_lines.rebuild_journal(repo, journal.hash_home(repo, git_dir), remaining)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gitcp.git import decode_name
 from gitcp.record import contents
+from gitcp.record.journal.line_kinds import Closing, Opening
 from gitcp.record.looks import taken
 from gitcp.record.snapshot import Worktree
 from gitcp.steps import effects
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from gitcp.git.repo import Repo
+    from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.record.looks.taken import TakenCall, TakenFile
     from gitcp.steps.back.plan import Point
     from gitcp.steps.undo import Effect
-    from gitcp.text.record_types import JournalLine
 
 _NAMED = 5  # files that come back of which each has a sentence
 
@@ -55,12 +56,13 @@ def list_since(
         return []
     name = point["id"].removesuffix(after)
     is_after = name != point["id"]
-    began = [
-        int(line["at"])
-        for line in lines
-        if "open" in line and name in (line["open"], line.get("turn"))
-    ]
-    ended = [int(line["at"]) for line in lines if line.get("close") == name]
+    began = []
+    ended = []
+    for line in lines:
+        if isinstance(line, Opening) and name in (line.call, line.turn):
+            began.append(line.at)
+        elif isinstance(line, Closing) and line.call == name:
+            ended.append(line.at)
     since = point["time"] * 10**9
     if is_after and ended:
         since = max(ended)

@@ -13,6 +13,7 @@ from gitcp.errors import Error, InputError
 from gitcp.git.objects.merging import merge_versions
 from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED
+from gitcp.record.journal.line_kinds import Closing, Edit, Opening
 from gitcp.text import ids as ids_
 from gitcp.text import short_ids
 from gitcp.text.ids import COMMIT, check_path
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.text.record_types import JournalLine, Version
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Version
 
     Change = tuple[str, Version, Version]  # path, present version, wanted version
 
@@ -222,30 +224,30 @@ def is_below(path: str, scopes: Collection[str]) -> bool:
     return not scopes or any(s in ("", path) or path.startswith(s + "/") for s in scopes)
 
 
-def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
+def walk_back(edits: Sequence[Edit]) -> Iterator[Edit]:
     """Yield the edits that led to a path's present content, newest first; edits: oldest first."""
     index = len(edits) - 1
     while index >= 0:
         line = edits[index]
-        earlier = _find_content(edits[:index], credit.parse_entry(line["after"]))
-        if line["how"] == RESTORED and earlier is not None and not _is_by_person(line):
+        earlier = _find_content(edits[:index], line.after)
+        if line.how == RESTORED and earlier is not None and not _is_by_person(line):
             index = earlier
             continue
         yield line
         index -= 1
 
 
-def _find_content(edits: Sequence[JournalLine], content: Version) -> int | None:
+def _find_content(edits: Sequence[Edit], content: Version) -> int | None:
     """The index of the last edit with this content after it, -1 for before the first; else None."""
     for index in range(len(edits) - 1, -1, -1):
-        if credit.parse_entry(edits[index]["after"]) == content:
+        if edits[index].after == content:
             return index
-        if credit.parse_entry(edits[index]["before"]) == content:
+        if edits[index].before == content:
             return index - 1
     return None
 
 
-def find_maker(edits: Iterable[JournalLine]) -> str | None:
+def find_maker(edits: Iterable[Edit]) -> str | None:
     """The session that created the file at a path, '' for the person; None if the edits (oldest
     first) do not tell.
 
@@ -255,11 +257,11 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
     makers: dict[Version, str | None] = {None: None}
     maker: str | None = None
     for line in edits:
-        before = credit.parse_entry(line["before"])
-        after = credit.parse_entry(line["after"])
+        before = line.before
+        after = line.after
         maker = makers.setdefault(before, None)
         if before is None:
-            session_id, who, _ = credit.get_author(line)
+            session_id, who, _ = line.author
             maker = None
             if session_id or who == ids_.PERSON[1]:
                 maker = session_id
@@ -268,24 +270,24 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
 
 
 def find_last(
-    edits: Sequence[JournalLine],
+    edits: Sequence[Edit],
     version: Version,
-    is_in_git: Callable[[JournalLine], bool],
+    is_in_git: Callable[[Edit], bool],
     besides: str | None = None,
-) -> JournalLine | None:
+) -> Edit | None:
     """The person's newest edit that is lost if the path becomes a version again, or that of a
     session other than `besides`; None if none is.
 
     is_in_git: whether git has the content that an edit left or put away."""
     for line in walk_back(edits):
-        before = credit.parse_entry(line["before"])
-        after = credit.parse_entry(line["after"])
+        before = line.before
+        after = line.after
         if after == version or is_in_git(line):
             return None
         if besides is None:
             is_asked_for = _is_by_person(line)
         else:
-            is_asked_for = credit.get_author(line)[0] not in ("", besides)
+            is_asked_for = line.author[0] not in ("", besides)
         if is_asked_for:
             return line
         if before == version or None in (before, after):
@@ -293,48 +295,53 @@ def find_last(
     return None
 
 
-def _is_by_person(line: JournalLine) -> bool:
+def _is_by_person(line: Edit) -> bool:
     """Whether the person made an edit: as its author, or by deleting an uncommitted file without a
     step."""
-    gone = line["after"] is None and line["how"] == RESTORED
-    by_hand = credit.get_cause(line) == ids_.UNKNOWN and "step" not in line
-    return credit.get_author(line) == ids_.PERSON or (gone and by_hand)
+    gone = line.after is None and line.how == RESTORED
+    by_hand = line.cause == ids_.UNKNOWN and not line.step
+    return line.author == ids_.PERSON or (gone and by_hand)
 
 
 def find_moment(
     lines: Sequence[JournalLine], name: str, after: bool
-) -> tuple[list[JournalLine], int] | None:
+) -> tuple[list[Edit], int] | None:
     """(the edits since a turn or tool use began, or with after since it ended; the index of that
     line).  None for an unknown name.
 
     An edit counts by the time at which it was made: a look may see it long afterwards.
     """
-    openings = [
-        n
-        for n, line in enumerate(lines)
-        if "open" in line and name in (line["open"], line.get("turn"))
-    ]
-    own = [n for n, line in enumerate(lines) if "path" in line and _is_part(line, name)]
+    openings = []
+    own = []
+    calls = set()
+    for n, line in enumerate(lines):
+        if isinstance(line, Opening) and name in (line.call, line.turn):
+            openings.append(n)
+            calls.add(line.name)
+        elif isinstance(line, Edit) and _is_part(line, name):
+            own.append(n)
     own = own or openings
     if not own:
         return None
     if after:
-        calls = {(lines[n]["session"], lines[n]["open"]) for n in openings}
-        closings = [n for n, x in enumerate(lines) if (x.get("session"), x.get("close")) in calls]
+        closings = []
+        for n, line in enumerate(lines):
+            if isinstance(line, Closing) and line.name in calls:
+                closings.append(n)
         ends = closings or own
         position = max(ends)
-        time = max(int(lines[n]["at"]) for n in ends)
+        time = max(lines[n].at for n in ends)
         later = [line for n, line in enumerate(lines) if n > position and n not in own]
     else:
         position = min([*openings, own[0]])
-        time = min((int(lines[n]["at"]) for n in openings), default=0)
+        time = min((lines[n].at for n in openings), default=0)
         later = [*lines[position:]]
-    return credit.list_edits(line for line in later if credit.time_made(line) >= time), position
+    return [edit for edit in credit.list_edits(later) if edit.made >= time], position
 
 
-def _is_part(edit: JournalLine, name: str) -> bool:
+def _is_part(edit: Edit, name: str) -> bool:
     """Whether an edit was made by a turn or a tool use."""
-    session_id, *ids = credit.get_cause(edit)
+    session_id, *ids = edit.cause
     return bool(session_id) and name in ids
 
 

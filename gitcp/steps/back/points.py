@@ -28,6 +28,7 @@ from gitcp.git.objects.object_lists import list_commits
 from gitcp.link import commits as show_commits
 from gitcp.record import stream
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import Edit, Opening
 from gitcp.record.session import others
 from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.index import list_under_way
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from gitcp.steps.back.plan import Action, Conflict, Facts, Plan, Point
     from gitcp.steps.back.restore import Known, Signature
     from gitcp.steps.undo import Effect
-    from gitcp.text.record_types import JournalLine, Record, Tip, Version, Writer
+    from gitcp.text.record_types import Record, Tip, Version, Writer
 
     class Wish(TypedDict):
         """Actions wanted in the worktree, conflicts of contents, notes.  merged: path -> the blobs
@@ -80,6 +81,8 @@ if TYPE_CHECKING:
     Wisher = Callable[[Present], Wish]
     Edits = Mapping[str, Sequence[tuple[Version, Version]]]  # path -> (before, after), in order
 
+    Moment = Edit | Opening
+
 # The moments inside a turn, and the edits of a session, turn or tool use, by the journal.
 #
 # Edits that were cut from the journal are read from the refs of their sessions.
@@ -92,7 +95,7 @@ _OF_TOOLS = (credit.TOOL, credit.TRANSCRIPT, credit.STATED)  # `how` of edits by
 
 def find_edits(
     edits_kept: KeptEdits, session: str, turn: str, tool: str
-) -> tuple[str, list[JournalLine]]:
+) -> tuple[str, list[Moment]]:
     """(a description, the edits in their order) of a session, one of its turns or tool uses.
 
     session, turn, tool: the beginning of an id, '' for any.  Calls that may have overwritten
@@ -110,37 +113,40 @@ def find_edits(
     return ", ".join(words), [line for line in lines if _get_cause(line)[0]]
 
 
-def _get_cause(line: JournalLine) -> Writer:
+def _get_cause(line: Moment) -> Writer:
     """The call that caused an edit, or the call that a line opens."""
-    if "open" in line:
-        return str(line["session"]), str(line.get("turn", "")), str(line["open"])
-    return credit.get_cause(line)
+    if isinstance(line, Opening):
+        return line.session, line.turn, line.call
+    return line.cause
 
 
-def _list_standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
+def _list_standing(lines: Iterable[Moment]) -> list[Moment]:
     """The edits that can be taken back.
 
     An edit that discarded content is left out if another session or the person has restored that
     content since."""
-    standing: list[JournalLine] = []
-    later: dict[str, list[JournalLine]] = {}  # path -> its later edits, the newest first
+    standing: list[Moment] = []
+    later: dict[str, list[Edit]] = {}  # path -> its later edits, the newest first
     for line in reversed(list(lines)):
-        since = later.setdefault(line.get("path", ""), [])
-        cause = credit.get_cause(line)
-        discarded = cause[0] and cause != credit.get_author(line)
+        if isinstance(line, Opening):
+            standing.append(line)
+            continue
+        since = later.setdefault(line.path, [])
+        cause = line.cause
+        discarded = cause[0] and cause != line.author
         if not (discarded and _is_restored(line, since)):
             standing.append(line)
         since.append(line)
     return standing[::-1]
 
 
-def _is_restored(line: JournalLine, since: Iterable[JournalLine]) -> bool:
+def _is_restored(line: Edit, since: Iterable[Edit]) -> bool:
     """Whether another's edit restored what an edit discarded, and it was not discarded again."""
-    before = credit.parse_entry(line["before"])
-    after = credit.parse_entry(line["after"])
+    before = line.before
+    after = line.after
     for later in since:
-        result = credit.parse_entry(later["after"])
-        if result == before and credit.get_cause(later)[0] != credit.get_cause(line)[0]:
+        result = later.after
+        if result == before and later.cause[0] != line.cause[0]:
             return True
         if result == after:
             return False
@@ -163,7 +169,7 @@ def make_point(kind: str, point_id: str, seconds: int, message: str, **more: Any
 
 
 def list_moments(
-    edits: tuple[list[JournalLine], set[str]],
+    edits: tuple[list[Moment], set[str]],
     prompts: Mapping[str, str],
     commands: Mapping[str, str],
 ) -> list[Point]:
@@ -176,11 +182,16 @@ def list_moments(
     """
     lines = edits[0]
     seen = set(edits[1])
-    lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
+    openings = [line for line in lines if isinstance(line, Opening)]
+    lacking = {opening.call: opening.unseen for opening in openings if opening.unseen}
     points: list[Point] = []
     for line in lines:
         session, turn, tool = _get_cause(line)
-        for kind, name in (("prompt", turn if "unseen" not in line else ""), ("tool", tool)):
+        if isinstance(line, Opening) and line.unseen:
+            turn_name = ""
+        else:
+            turn_name = turn
+        for kind, name in (("prompt", turn_name), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
                 prompt = prompts.get(turn, "")
@@ -192,7 +203,7 @@ def list_moments(
                 point = make_point(
                     kind,
                     name,
-                    int(line["at"]) // 10**9,
+                    line.at // 10**9,
                     f"before {event}",
                     session_id=session,
                     session_prompt=prompt,
@@ -202,16 +213,20 @@ def list_moments(
     return points[::-1]
 
 
-def _describe_call(line: JournalLine, command: str) -> str:
+def _describe_call(line: Moment, command: str) -> str:
     """What a call did: its command, else its first edit.  line: that edit, or the opening of a call
     without edits."""
     if command:
         return f"`{command}`"
-    if line.get("how") not in _OF_TOOLS:
-        return _COMMAND + (f" that changed {line['path']}" if "path" in line else "")
-    if line["before"] is None:
-        return f"writing {line['path']}"
-    return f"{'deleting' if line['after'] is None else 'editing'} {line['path']}"
+    if isinstance(line, Opening):
+        return _COMMAND
+    if line.how not in _OF_TOOLS:
+        return f"{_COMMAND} that changed {line.path}"
+    if line.before is None:
+        return f"writing {line.path}"
+    if line.after is None:
+        return f"deleting {line.path}"
+    return f"editing {line.path}"
 
 
 def _name_commands(repo: Repo, points: Iterable[Point]) -> None:
@@ -251,7 +266,7 @@ def read_tree(present: Present, name: str) -> tuple[str, str]:
     since, commit = moment
     versions: dict[str, Version] = {}
     for line in since:
-        versions.setdefault(line["path"], credit.parse_entry(line["before"]))
+        versions.setdefault(line.path, line.before)
     return edit_tree(present.repo.objects, present.tree, versions), commit
 
 
@@ -286,10 +301,10 @@ def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version
     name = point["id"].removesuffix(AFTER)
     changes: dict[str, tuple[Version, Version]] = {}
     for line in edits_kept.list_all():
-        cause = credit.get_cause(line)
+        cause = line.cause
         if cause[0] and cause[number] == name:
-            first = changes.get(line["path"], (credit.parse_entry(line["before"]), None))[0]
-            changes[line["path"]] = (first, credit.parse_entry(line["after"]))
+            first = changes.get(line.path, (line.before, None))[0]
+            changes[line.path] = (first, line.after)
     return {path: pair for path, pair in sorted(changes.items()) if pair[0] != pair[1]}
 
 
@@ -439,11 +454,11 @@ def _gather_facts(present: Present, base: str | None = None, session_id: str = "
     }
 
 
-def _format_time(edit: JournalLine | None) -> str:
+def _format_time(edit: Edit | None) -> str:
     """The local time of an edit, with the date if it is old; '' for None."""
     if edit is None:
         return ""
-    return term.format_clock(credit.time_made(edit) // 10**9)
+    return term.format_clock(edit.made // 10**9)
 
 
 def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
@@ -489,7 +504,7 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
 
 
 def take_back_edits(
-    lines: Sequence[JournalLine],
+    lines: Sequence[Moment],
     scopes: Sequence[str],
     conflict: str,
     calls: Sequence[TakenCall] = (),
@@ -498,15 +513,16 @@ def take_back_edits(
     scopes.  Later edits by others stay, and so do files whose content is not recorded.  calls:
     those of which ignored files come back."""
     pairs: dict[str, list[tuple[Version, Version]]] = {}
-    edits = [line for line in credit.list_edits(lines) if back.is_below(line["path"], scopes)]
-    unkept = sorted({line["path"] for line in edits if not line.get("kept", True)})
-    for line in edits:
-        before = credit.parse_entry(line["before"])
-        after = credit.parse_entry(line["after"])
-        if line["path"] not in unkept:
-            pairs.setdefault(line["path"], []).append((before, after))
+    edits = [line for line in credit.list_edits(lines) if back.is_below(line.path, scopes)]
+    unkept = sorted({line.path for line in edits if not line.is_kept})
+    for edit in edits:
+        if edit.path not in unkept:
+            pairs.setdefault(edit.path, []).append((edit.before, edit.after))
     leave_out = leave_out_edits(pairs, conflict, "taken back")
-    unseen = dict.fromkeys(path for line in lines for path in line.get("unseen", ()))
+    unseen: dict[str, None] = {}
+    for line in lines:
+        if isinstance(line, Opening):
+            unseen |= dict.fromkeys(line.unseen)
     lacking = describe_lacking("tool", unseen)
 
     def make_wish(present: Present) -> Wish:

@@ -15,7 +15,8 @@ from gitcp.text.ids import hash_worktree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, Version
+    from gitcp.record.journal.line_kinds import Edit, JournalLine
+    from gitcp.text.record_types import Version
 
 
 @dataclass(slots=True)
@@ -27,7 +28,7 @@ class RemovedWorktree:
     lines: list[JournalLine]
 
     @property
-    def edits(self) -> list[JournalLine]:
+    def edits(self) -> list[Edit]:
         """The edits that were made in it, by time."""
         return credit.list_edits(self.lines)
 
@@ -72,14 +73,14 @@ def build_tree(repo: Repo, removed: RemovedWorktree, moment_id: str, after: bool
     """The tree of a worktree that is gone before a turn or tool use, or with after the moment after
     it: that of the commit on which it stood, with the edits until then.  '' for an unknown
     moment."""
-    moment = plan.find_moment(removed.edits, moment_id, after)
+    moment = plan.find_moment([*removed.edits], moment_id, after)
     if moment is None:
         return ""
     versions: dict[str, Version] = {}
     for line in credit.list_open_edits(removed.lines):
-        versions[line["path"]] = credit.parse_entry(line["after"])
+        versions[line.path] = line.after
     for line in reversed(moment[0]):
-        versions[line["path"]] = credit.parse_entry(line["before"])
+        versions[line.path] = line.before
     return edit_tree(repo.objects, find_tree(repo.objects, find_base(removed)), versions)
 
 
@@ -87,5 +88,5 @@ def find_base(removed: RemovedWorktree) -> str:
     """The commit on which a worktree that is gone stood, by its last edit; '' if none says."""
     base = ""
     for line in removed.edits:
-        base = line.get("base", base)
-    return str(base)
+        base = line.base or base
+    return base

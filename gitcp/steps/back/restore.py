@@ -24,7 +24,9 @@ from gitcp.record.journal import (
     read_journal,
     read_last_seen,
 )
-from gitcp.record.journal.edits import collect_work, record_checkpoint
+from gitcp.record.journal.edits import record_checkpoint
+from gitcp.record.journal.line_kinds import Edit, Opening, Settlement
+from gitcp.record.journal.stretches import collect_work
 from gitcp.record.looks import step_edits, taken
 from gitcp.record.session import others
 from gitcp.record.snapshot import Filters, Worktree
@@ -44,16 +46,19 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
+    from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.record.snapshot.scan import Scan
     from gitcp.steps.back.plan import Action, Step
     from gitcp.steps.back.staging import Raw, Staging
-    from gitcp.text.record_types import Entry, File, JournalLine, State, Stream, Tip, Version
+    from gitcp.text.record_types import Entry, File, State, Stream, Tip, Version
 
     Signature = tuple[int, int, int, int, int] | None  # None: nothing stands there
     Known = Mapping[str, tuple[Version, Raw]]  # path -> an entry and its Raw
     Progress = Callable[[int, int], None]
     Now = Mapping[str, Entry | None]  # path -> its entry after the step
     Files = dict[str, File]
+
+    Moment = Edit | Opening
 
 
 def read_present(repo: Repo, dry: bool = False) -> Present:
@@ -105,12 +110,12 @@ class Present:
         return aside.lines
 
     @cached_property
-    def edits(self) -> dict[str, list[JournalLine]]:
+    def edits(self) -> dict[str, list[Edit]]:
         """path -> its edits in the journal, oldest first."""
         return _group_by_path(credit.list_edits(self.lines))
 
     @cached_property
-    def all_edits(self) -> dict[str, list[JournalLine]]:
+    def all_edits(self) -> dict[str, list[Edit]]:
         """path -> its edits, also those that were cut from the journal, oldest first."""
         return _group_by_path(self.kept_edits.list_all())
 
@@ -131,10 +136,10 @@ class Present:
         return find_file(self.look, path)
 
 
-def _group_by_path(edits: Iterable[JournalLine]) -> dict[str, list[JournalLine]]:
-    by_path: dict[str, list[JournalLine]] = {}
+def _group_by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
+    by_path: dict[str, list[Edit]] = {}
     for line in edits:
-        by_path.setdefault(line["path"], []).append(line)
+        by_path.setdefault(line.path, []).append(line)
     return by_path
 
 
@@ -151,10 +156,12 @@ class KeptEdits:
         self.repo = repo
         self._lines = lines
         # The lines after the last cut, and the turns and tool uses that it goes through.
-        self._recent, self._cut = cuts.find_since_cut(self._lines)
-        self._all: list[JournalLine] | None = None
+        since_cut = cuts.find_since_cut(lines)
+        self._recent = since_cut.lines
+        self._cut = since_cut.cut_ids
+        self._all: list[Edit] | None = None
 
-    def list_all(self) -> list[JournalLine]:
+    def list_all(self) -> list[Edit]:
         """Every edit, in the order of their times."""
         if self._all is None:
             edits = credit.list_edits(self._lines)
@@ -165,7 +172,7 @@ class KeptEdits:
                 self._all = edits
         return self._all
 
-    def list_moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
+    def list_moments(self, everywhere: bool) -> tuple[list[Moment], set[str]]:
         """(edits, and calls that may have overwritten unseen content or took ignored files, by
         their times; the turns and tool uses that were cut in the middle).  Without everywhere only
         those since the last cut."""
@@ -174,20 +181,23 @@ class KeptEdits:
         else:
             edits = credit.list_edits(self._recent)
         taking = taken.list_taking(self.repo)
-        calls = (line for line in self._lines if "unseen" in line or line.get("open") in taking)
-        lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
+        calls = []
+        for line in self._lines:
+            if isinstance(line, Opening) and (line.unseen or line.call in taking):
+                calls.append(line)
+        lines: list[Moment] = sorted([*edits, *calls], key=lambda line: line.at)
         return lines, set() if everywhere else self._cut
 
     def map_commands(self) -> dict[str, str]:
         """The id of each shell call that the journal has -> the words of its command, less
         options."""
-        return {
-            line["open"]: " ".join(line["names"])
-            for line in self._lines
-            if "open" in line and line.get("kind") == "shell" and line.get("names")
-        }
+        commands = {}
+        for line in self._lines:
+            if isinstance(line, Opening) and line.kind == credit.SHELL and line.names:
+                commands[line.call] = " ".join(line.names)
+        return commands
 
-    def find_since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
+    def find_since(self, name: str, after: bool) -> tuple[list[Edit], str] | None:
         """(the edits since the beginning of a turn or tool use, or since its end; the first commit
         that the journal has since then, '' for none); None for an unknown name."""
         later = self._lines
@@ -197,10 +207,13 @@ class KeptEdits:
         if moment:
             later = self._recent[moment[1] :]
         else:
-            moment = plan.find_moment(self.list_all(), name, after)
+            moment = plan.find_moment([*self.list_all()], name, after)
         if moment is None:
             return None
-        return moment[0], next((line["commit"] for line in later if "commit" in line), "")
+        for line in later:
+            if isinstance(line, Settlement) and line.commit:
+                return moment[0], line.commit
+        return moment[0], ""
 
 
 class Owners:
@@ -221,9 +234,9 @@ class Owners:
         """The id of the session whose edit led to a path's present content; '' for none, or if a
         person's did."""
         newest = next(plan.walk_back(self._present.edits.get(path, ())), None)
-        return credit.get_author(newest)[0] if newest else ""
+        return newest.author[0] if newest else ""
 
-    def find_edit(self, path: str, version: Version) -> JournalLine | None:
+    def find_edit(self, path: str, version: Version) -> Edit | None:
         """The person's newest edit that is lost if a path becomes a version again, or None."""
         edits = self._present.edits.get(path, ())
         return plan.find_last(edits, version, self._is_in_git)
@@ -236,24 +249,24 @@ class Owners:
 
         edits = self._present.edits.get(path, ())
         line = plan.find_last(edits, version, self._is_in_git, session_id)
-        return credit.get_author(line)[0] if line else ""
+        return line.author[0] if line else ""
 
     def is_committed(self, path: str) -> bool:
         """Whether a commit since the path's newest edit gave HEAD the content of that edit."""
         newest = next(plan.walk_back(self._present.edits.get(path, ())), None)
-        return newest is not None and self._is_in_head(newest, str(newest.get("base", "")))
+        return newest is not None and self._is_in_head(newest, newest.base)
 
-    def _is_in_git(self, line: JournalLine) -> bool:
+    def _is_in_git(self, line: Edit) -> bool:
         """Whether HEAD has the result of an edit, or a stash has the file that it deleted."""
-        bases = str(line.get("base", "")), self._earlier_bases.get(id(line), "")
-        stashed = line["after"] is None and "stashed" in line
+        bases = line.base, self._earlier_bases.get(id(line), "")
+        stashed = line.after is None and line.is_stashed
         return stashed or any(self._is_in_head(line, base) for base in bases)
 
-    def _is_in_head(self, line: JournalLine, base: str) -> bool:
+    def _is_in_head(self, line: Edit, base: str) -> bool:
         """Whether HEAD has the result of an edit and the commit base does not."""
         head = self._present.head
-        path = line["path"]
-        after = credit.parse_entry(line["after"])
+        path = line.path
+        after = line.after
         if not base or not head or base == head:
             return False
         return self._read_entry(head, path) == after != self._read_entry(base, path)
@@ -265,11 +278,12 @@ class Owners:
         base = ""
         bases = dict[int, str]()
         for line in self._present.lines:
-            if "path" in line:
-                default = self._present.head
-            else:
-                default = line.get("commit", base)
-            line_base = str(line.get("base", default))  # an edit found by this scan may have none
+            line_base = line.base
+            if isinstance(line, Settlement):
+                line_base = line.commit
+            elif isinstance(line, Edit):
+                line_base = line_base or self._present.head or ""  # found by this scan
+            line_base = line_base or base
             if line_base != base:
                 earlier = base
                 base = line_base
@@ -878,8 +892,8 @@ def _list_work(
             recorded.pop(path, None)
         elif work.is_present(path):
             mode, oid = entry or (GONE, "")
-            edits = [line for line in credit.list_edits(lines) if line["path"] == path]
-            authors = map(credit.get_author, plan.walk_back(edits))
+            edits = [line for line in credit.list_edits(lines) if line.path == path]
+            authors = [edit.author for edit in plan.walk_back(edits)]
             turn = next((turn for owner, turn, _ in authors if owner == state["session_id"]), "")
             recorded[path] = {"mode": mode, "oid": oid, "turn_id": turn}
     return recorded

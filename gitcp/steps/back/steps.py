@@ -19,7 +19,7 @@ from gitcp.git.objects.partial_clone import need_contents
 from gitcp.link import commits
 from gitcp.record import stream
 from gitcp.record.journal import INTENT
-from gitcp.record.journal.credit import parse_entry
+from gitcp.record.journal.line_kinds import parse_entry
 from gitcp.record.snapshot import scan
 from gitcp.record.stream import stream_list
 from gitcp.steps import effects, undo

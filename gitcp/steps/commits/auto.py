@@ -22,6 +22,7 @@ from gitcp.lines import edit_lines
 from gitcp.link import condense, unhooked
 from gitcp.record import journal, session
 from gitcp.record.journal import Journal, credit, edits, read_clock, read_last_seen
+from gitcp.record.journal.line_kinds import build_edit
 from gitcp.record.session import locate_auto, make_id, others
 from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.index import (
@@ -335,7 +336,7 @@ def note_changes(repo: Repo, before: Entries) -> None:
         time = read_clock(repo)
         journal.append(
             [
-                credit.build_edit(path, entry, after[path], UNKNOWN, credit.HOOK, time)
+                build_edit(path, entry, after[path], UNKNOWN, credit.HOOK, time)
                 for path, entry in before.items()
                 if path in after and after[path] != entry and seen.get_entry(path) == entry
             ]

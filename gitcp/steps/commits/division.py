@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 
 from gitcp.git.objects import find_file
-from gitcp.record.journal.credit import parse_entry
 from gitcp.steps.back import plan
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.path_history import Change, Texts, get_writer, read_text
@@ -209,8 +208,8 @@ class PathDivision:
     def _choose_mode(self, old: Version, new: Entry) -> str:
         """The mode of a path whose content is divided."""
         for line in plan.walk_back(self._history.chain):
-            before = parse_entry(line["before"])
-            after = parse_entry(line["after"])
+            before = line.before
+            after = line.after
             if before and after and before[0] != after[0]:
                 if self._has(get_writer(line)):
                     return new[0]

@@ -18,8 +18,8 @@ from gitcp.lines.edit_lines import Edits
 from gitcp.lines.uncommitted import convert_content
 from gitcp.record import journal, looks
 from gitcp.record.journal import credit, cuts, held_lines
-from gitcp.record.journal.credit import parse_entry
 from gitcp.record.journal.edits import list_open_paths_in
+from gitcp.record.journal.line_kinds import Edit
 from gitcp.record.snapshot import scan
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.path_history import (
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, Version, Writer
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Version, Writer
 
 _LARGEST = 1 << 20  # bytes of a file that is read to divide its lines
 
@@ -170,7 +171,7 @@ def _divide_paths(repo: Repo) -> dict[str, set[str]]:
     """_divide_here() at the paths of recorded edits alone, without asking git."""
     copy = journal.copy_journal(repo)
     edits = credit.list_edits(copy.lines)
-    paths = sorted({line["path"] for line in edits if line.get("kept", True)})
+    paths = sorted({line.path for line in edits if line.is_kept})
     try:
         entries = scan.read_paths(repo, paths, write=False, caches=False)
     except Error as e:
@@ -213,8 +214,7 @@ class _Divider:
         self._repo = repo
         self._lines = lines
         self._edits = Edits(repo.objects, lines)
-        recent, _ = cuts.find_since_cut(lines)
-        self._was_cut = len(recent) < len(lines)
+        self._was_cut = len(cuts.find_since_cut(lines).lines) < len(lines)
         self._every: Edits | None = None
         self._earlier: dict[int, Edits] = {}  # the number of its last line -> the edits
 
@@ -247,14 +247,16 @@ class _Divider:
         ends: dict[str, int] = {}
         returns: dict[str, list[int]] = {}
         for n, line in enumerate(self._lines):
-            change = changes.get(line.get("path", ""))
+            if not isinstance(line, Edit):
+                continue
+            change = changes.get(line.path)
             if change is None or change.new is None:
                 continue
-            after = parse_entry(line.get("after"))
+            after = line.after
             if after == change.new:
-                ends[line["path"]] = n
-            elif after == change.old and line["how"] == credit.RESTORED:
-                returns.setdefault(line["path"], []).append(n)
+                ends[line.path] = n
+            elif after == change.old and line.how == credit.RESTORED:
+                returns.setdefault(line.path, []).append(n)
         for path, numbers in returns.items():
             if path not in ends:
                 ends[path] = self._choose_return(numbers, changes[path].new) - 1
@@ -265,7 +267,8 @@ class _Divider:
         wanted = set(self._read_lines(content))
 
         def count_common(n: int) -> int:
-            before = parse_entry(self._lines[n]["before"])
+            line = self._lines[n]
+            before = line.before if isinstance(line, Edit) else None
             return len(wanted.intersection(self._read_lines(before)))
 
         return max(reversed(numbers), key=count_common)
@@ -355,6 +358,6 @@ class _Lines:
     def _list_removers(self) -> set[Writer]:
         """Who deleted the file, whatever has come and gone since by git's commands."""
         for line in reversed(self._history.chain):
-            if parse_entry(line["after"]) is None and get_writer(line) != UNKNOWN:
+            if line.after is None and get_writer(line) != UNKNOWN:
                 return {get_writer(line)}
         return set()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitcp.git.objects import find_file
-from gitcp.record.journal import credit
-from gitcp.record.journal.credit import parse_entry
 from gitcp.steps.back import plan
 from gitcp.steps.commits import parts
 from gitcp.text import line_replay
@@ -19,8 +17,9 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Lookup, Objects
     from gitcp.lines.edit_lines import Edits
+    from gitcp.record.journal.line_kinds import Edit
     from gitcp.steps.commits.parts import Operation
-    from gitcp.text.record_types import Entry, JournalLine, Version, Writer
+    from gitcp.text.record_types import Entry, Version, Writer
 
 
 @dataclass(slots=True, frozen=True)
@@ -61,7 +60,7 @@ class PathHistory:
         self._edits = edits
         self.chain = edits.trace_content(path)
 
-    def list_run(self, change: Change) -> list[JournalLine] | None:
+    def list_run(self, change: Change) -> list[Edit] | None:
         """The edits that made a change, those that were not taken back and restored if they
         suffice; None if not all are known, or one took the content from another path."""
         run = _list_run(plan.walk_back(self.chain), change)
@@ -82,7 +81,7 @@ class PathHistory:
 
     def may_be_back(self, writers: set[Writer]) -> bool:
         """Whether what seems to be the person's work may have lines of others that a stash had."""
-        return writers == {PERSON} and any("stashed" in line for line in self.chain)
+        return writers == {PERSON} and any(line.is_stashed for line in self.chain)
 
     def find_last_writer(self) -> Writer:
         """Who made the last edit; the person without one."""
@@ -93,14 +92,14 @@ class PathHistory:
     def find_creator(self) -> Writer:
         """Who made the file."""
         for line in plan.walk_back(self.chain):
-            if parse_entry(line["before"]) is None:
+            if line.before is None:
                 return get_writer(line)
         return PERSON
 
     def find_end_writer(self, objects: Objects, has_newline: bool) -> Writer:
         """Who gave the text its end with a newline, or without one."""
         for line in plan.walk_back(self.chain):
-            before = read_text(objects, parse_entry(line["before"]))
+            before = read_text(objects, line.before)
             if before is not None and before.endswith(b"\n") != has_newline:
                 return get_writer(line)
         return PERSON
@@ -109,16 +108,16 @@ class PathHistory:
         """The move or copy by which the path got a file that a tree has at another path."""
         for number in reversed(range(len(self.chain))):
             line = self.chain[number]
-            if "follows" in line:
-                entry = find_file(base, line["follows"])
+            if line.follows:
+                entry = find_file(base, line.follows)
                 if entry:
                     return Move(number, entry, get_writer(line))
         return None
 
-    def list_since_move(self, move: Move) -> list[JournalLine]:
+    def list_since_move(self, move: Move) -> list[Edit]:
         """The edits since a moved file was as the tree has it."""
         for number in reversed(range(move.number)):
-            if parse_entry(self.chain[number]["after"]) == move.entry:
+            if self.chain[number].after == move.entry:
                 return self.chain[number + 1 :]
         return self.chain
 
@@ -148,33 +147,33 @@ def _make_version(entry: Version, text: bytes) -> line_replay.Version:
     return line_replay.Version(oid, split_lines(text))
 
 
-def _list_run(edits: Iterable[JournalLine], change: Change) -> list[JournalLine] | None:
+def _list_run(edits: Iterable[Edit], change: Change) -> list[Edit] | None:
     """PathHistory.list_run() among edits, the newest first, each of which led to the one before."""
-    found: list[JournalLine] = []
+    found: list[Edit] = []
     wanted = change.new
     for line in edits:
-        if parse_entry(line["after"]) != wanted or "follows" in line:
+        if line.after != wanted or line.follows:
             return None
         found.append(line)
-        wanted = parse_entry(line["before"])
+        wanted = line.before
         if wanted == change.old:
             return found[::-1]
     return None
 
 
-def get_writer(line: JournalLine) -> Writer:
+def get_writer(line: Edit) -> Writer:
     """The author of an edit, or the call that made it if that is not known."""
-    who = credit.get_author(line)
+    who = line.author
     if who == UNKNOWN:
-        return credit.get_cause(line)
+        return line.cause
     return who
 
 
-def get_last_mode_edit(chain: Sequence[JournalLine]) -> JournalLine | None:
+def get_last_mode_edit(chain: Sequence[Edit]) -> Edit | None:
     """The last of some edits that changed the mode of a file; None without one."""
     for line in reversed(chain):
-        before = parse_entry(line["before"])
-        after = parse_entry(line["after"])
+        before = line.before
+        after = line.after
         if before and after and before[0] != after[0]:
             return line
     return None

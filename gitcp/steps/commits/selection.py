@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, Writer
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Writer
 
 _SHORTEST = 4  # digits of the beginning of a turn's id
 
@@ -80,8 +81,8 @@ def select(repo: Repo, lines: Iterable[JournalLine], named: Named) -> Selection:
     call without a single session."""
     writers: set[Writer] = set()
     for line in credit.list_edits(lines):
-        writers.add(credit.get_author(line))
-        writers.add(credit.get_cause(line))
+        writers.add(line.author)
+        writers.add(line.cause)
     known = {*others.list_state_ids(repo)}
     known.update(who[0] for who in writers if who[0])
     ids = list(dict.fromkeys(sessions.pick_id(name, known) for name in named.sessions))

@@ -30,7 +30,7 @@ from gitcp.git.files import exclusive
 from gitcp.git.objects import compare_trees, edit_tree, find_tree, need_commit, object_lists
 from gitcp.link import commit_sessions, unhooked
 from gitcp.record import match, session
-from gitcp.record.journal import edits
+from gitcp.record.journal import settling
 from gitcp.record.session import make_id, others
 from gitcp.record.snapshot import index
 from gitcp.record.stream import writing
@@ -209,7 +209,7 @@ class Splitter:
             who = get_writer(edit)
             if who != UNKNOWN and who[0]:
                 key = Key(who[0], who[1] if self._by_prompt else "")
-                found.setdefault(key, int(edit["at"]))
+                found.setdefault(key, edit.at)
         return found
 
     def list_keys(self, session_ids: Collection[str]) -> list[Key]:
@@ -341,7 +341,7 @@ class Splitter:
                 continue
             for edit in self.stager.list_edits(path, change):
                 writer, turn, _ = get_writer(edit)
-                at = int(edit["at"])
+                at = edit.at
                 if writer == session_id and turn:
                     turns[turn] = min(at, turns.get(turn, at))
         return sorted(turns, key=turns.__getitem__)
@@ -645,7 +645,7 @@ def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
         settled = _store(ctx, commit, one, since)
         ctx.leave()  # streams are moved by the states on disk
         changes = objects.read_changes(repo.objects, commit)[1]
-        edits.settle_commit(repo, commit, changes)
+        settling.settle_commit(repo, commit, changes)
         if not replaced:
             writing.carry_streams(repo, old, commit, settled)
         elif is_last:

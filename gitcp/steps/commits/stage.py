@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitcp.git.repo import Repo
+    from gitcp.record.journal.line_kinds import Edit
     from gitcp.steps.commits.division import Part
     from gitcp.steps.commits.path_history import Move
     from gitcp.steps.commits.selection import Selection
-    from gitcp.text.record_types import JournalLine, Version
+    from gitcp.text.record_types import Version
 
 
 class Stager:
@@ -90,7 +91,7 @@ class Stager:
         """The whole change of a path."""
         return count_lines(self._objects, path, change)
 
-    def list_edits(self, path: str, change: Change) -> Sequence[JournalLine]:
+    def list_edits(self, path: str, change: Change) -> Sequence[Edit]:
         """The edits that made a change of a path; if not all of them are known, those that no
         commit has, or else all of the path."""
         history = self._open_history(path)
@@ -100,7 +101,7 @@ class Stager:
         move = self.find_move(path, change.old)
         if move:
             return history.list_since_move(move)
-        open_edits = [line for line in history.chain if (line["path"], line["at"]) in self._open]
+        open_edits = [line for line in history.chain if (line.path, line.at) in self._open]
         return open_edits or history.chain
 
     def find_move(self, path: str, old: Version) -> Move | None:
@@ -146,7 +147,7 @@ def read_change(repo: Repo, dry: bool) -> Stager:
     """What divides the change from HEAD to the worktree.  dry: write nothing into the journal."""
     present = read_present(repo, dry)
     edits = Edits(repo.objects, present.lines)
-    opened = {(line["path"], line["at"]) for line in credit.list_open_edits(present.lines)}
+    opened = {(line.path, line.at) for line in credit.list_open_edits(present.lines)}
     return Stager(present, present.head_tree, edits, opened)
 
 

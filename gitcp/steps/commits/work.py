@@ -5,7 +5,6 @@ from __future__ import annotations
 from gitcp.errors import Error
 from gitcp.git.objects import Lookup, edit_tree, find_file
 from gitcp.lines.edit_lines import Edits
-from gitcp.record.journal.credit import parse_entry
 from gitcp.steps.back.restore import Present, read_present
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.path_history import (
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import JournalLine, Version
+    from gitcp.record.journal.line_kinds import Edit
+    from gitcp.text.record_types import Version
 
 
 def read_work(repo: Repo) -> Work:
@@ -36,7 +36,7 @@ def read_work(repo: Repo) -> Work:
 class Work:
     """Tells apart what authors changed in a worktree, by its edits."""
 
-    def __init__(self, present: Present, edits: Sequence[JournalLine]) -> None:
+    def __init__(self, present: Present, edits: Sequence[Edit]) -> None:
         self._present = present
         self.edits = edits
         self._objects = present.repo.objects
@@ -55,7 +55,7 @@ class Work:
         found: dict[str, None] = {}
         for line in self.edits:
             session_id = get_writer(line)[0]
-            if session_id and line["path"] in self._present.entries:
+            if session_id and line.path in self._present.entries:
                 found[session_id] = None
         return list(found)
 
@@ -90,12 +90,12 @@ class Work:
         for line in self.edits:
             if not selection.has(get_writer(line)):
                 continue
-            path = line["path"]
-            after = parse_entry(line["after"])
+            path = line.path
+            after = line.after
             if path in changes:
                 changes[path] = Change(changes[path].old, after)
             else:
-                changes[path] = Change(parse_entry(line["before"]), after)
+                changes[path] = Change(line.before, after)
         return changes
 
     def _divide(self, selection: Selection, path: str, change: Change) -> Version:
@@ -113,7 +113,7 @@ class Work:
         first = self._read(path, old)
         last = self._read(path, new)
         if new is None or first is None or last is None:
-            if any(parse_entry(line["after"]) == new for line in selected):
+            if any(line.after == new for line in selected):
                 return new
             return old
         creator = history.find_creator()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gitcp.extras.bisect import rules
 from gitcp.extras.bisect.rules import BAD, GOOD, SKIP
+from gitcp.record.journal.line_kinds import Edit
 
 
 def search(states: list[str]) -> tuple[dict[int, str], tuple[int, int]]:
@@ -64,9 +65,9 @@ def test_statuses_are_those_of_git_bisect_run() -> None:
     }  # fmt: skip
 
 
-def edit(path: str, before: str, after: str, who: object, at: int) -> dict[str, object]:
+def edit(path: str, before: str, after: str, who: object, at: int) -> Edit:
     entries = [["100644", oid] if oid else None for oid in (before, after)]
-    return {"path": path, "before": entries[0], "after": entries[1], "who": who, "at": at}
+    return Edit({"path": path, "before": entries[0], "after": entries[1], "who": who, "at": at})
 
 
 CALL = ["s", "t", "c"]

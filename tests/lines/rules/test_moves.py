@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import build_edit
 from gitcp.text import file_moves
 from gitcp.text.ids import PERSON
 
@@ -101,17 +102,17 @@ def test_a_file_that_changed_places_is_not_what_one_that_went_became() -> None:
 @pytest.mark.parametrize("paths", [("a", "b"), ("b", "a")])
 def test_the_edits_of_a_moved_path_begin_with_the_content_that_came(paths: tuple[str, str]) -> None:
     old, new = paths
-    first = credit.build_edit(old, None, ("100644", "1"), ("s", "t", ""), "tool", 5)
-    gone = credit.build_edit(old, ("100644", "1"), None, PERSON, "between", 9)
-    come = credit.build_edit(new, None, ("100644", "2"), PERSON, "between", 9) | {"follows": old}
-    look = sorted([gone, come], key=lambda line: str(line["path"]))
-    stood = {**gone, "after": ("100644", "1")}
+    first = build_edit(old, None, ("100644", "1"), ("s", "t", ""), "tool", 5)
+    gone = build_edit(old, ("100644", "1"), None, PERSON, "between", 9)
+    come = build_edit(new, None, ("100644", "2"), PERSON, "between", 9).having(follows=old)
+    look = sorted([gone, come], key=lambda edit: edit.path)
+    stood = gone.having(after=("100644", "1"))
     assert credit.trace_content([first, *look], new) == [first, stood, come]
 
 
 def test_files_that_change_places_have_each_others_edits() -> None:
     one, two = ("100644", "1"), ("100644", "2")
-    a = credit.build_edit("a", one, two, PERSON, "between", 9) | {"follows": "b"}
-    b = credit.build_edit("b", two, one, PERSON, "between", 9) | {"follows": "a"}
-    assert credit.trace_content([a, b], "a") == [{**b, "after": two}, a]
-    assert credit.trace_content([a, b], "b") == [{**a, "after": one}, b]
+    a = build_edit("a", one, two, PERSON, "between", 9).having(follows="b")
+    b = build_edit("b", two, one, PERSON, "between", 9).having(follows="a")
+    assert credit.trace_content([a, b], "a") == [b.having(after=two), a]
+    assert credit.trace_content([a, b], "b") == [a.having(after=one), b]

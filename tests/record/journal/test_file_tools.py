@@ -10,6 +10,7 @@ import pytest
 from gitcp.git.repo import Repo
 from gitcp.record import journal
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import parse_lines
 from tests.record.journal.lines import shares, text
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.harness import Agent, World
@@ -103,8 +104,8 @@ def test_what_a_file_tool_writes_by_a_symbolic_link_is_the_sessions(
 def test_a_file_tool_is_over_with_its_end(world: World, a: Agent) -> None:
     a.prompt("write it")
     edit(a, "new.txt", text(1, 2, 3))
-    calls = credit.list_calls(credit.parse_lines((world.path / ".git/gitcp/journal").read_bytes()))
-    assert [call["end"] is None for call in calls] == [False]
+    calls = credit.list_calls(parse_lines((world.path / ".git/gitcp/journal").read_bytes()))
+    assert [call.is_running for call in calls] == [False]
     world.write("new.txt", text(1, 2, 3, 4))
     world.commit("new.txt")
     assert shares(world) == {a.sid: 3, "person": 1}
@@ -129,10 +130,8 @@ def test_what_is_written_while_a_worktree_is_read_is_not_undone_by_that_look(
             world.write(".git/go", "")
         stop.result()
     a.stop()
-    journal = credit.list_edits(
-        credit.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
-    )
-    own = [credit.get_author(edit)[0] for edit in journal if edit["path"] == "new.txt"]
+    journal = credit.list_edits(parse_lines((world.path / ".git/gitcp/journal").read_bytes()))
+    own = [edit.author[0] for edit in journal if edit.path == "new.txt"]
     assert own == [a.sid], "nobody deleted it"
     world.commit("new.txt")
     assert shares(world) == {a.sid: 3}
@@ -149,10 +148,8 @@ def test_a_file_outside_the_worktree_is_written_without_a_trace_here(
         edit(a, path, text(1))
     edit(a, "here.txt", text(2))
     a.stop()
-    journal = credit.list_edits(
-        credit.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
-    )
-    assert {edit["path"] for edit in journal} == {"link", "here.txt"}
+    journal = credit.list_edits(parse_lines((world.path / ".git/gitcp/journal").read_bytes()))
+    assert {edit.path for edit in journal} == {"link", "here.txt"}
     [one] = world.commit()
     assert list(sessions(world, one)[a.sid]["files"]) == ["here.txt"]
 
@@ -197,8 +194,8 @@ def test_a_file_that_a_pattern_ignores_is_kept_while_it_is_tracked(world: World,
 
     def is_kept(number: int) -> bool:
         edit(a, "secret", text(number))
-        lines = journal.read_journal(Repo.find(str(world.path)))
-        return bool([line for line in lines if line.get("path") == "secret"][-1].get("kept", True))
+        edits = credit.list_edits(journal.read_journal(Repo.find(str(world.path))))
+        return [edit for edit in edits if edit.path == "secret"][-1].is_kept
 
     a.prompt("write")
     assert is_kept(2)

@@ -17,6 +17,7 @@ from gitcp.git.repo import Repo
 from gitcp.guard import reports
 from gitcp.record import journal
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import Edit, LookLine, build_edit, parse_lines
 from gitcp.setup.care import repair
 from gitcp.text import ids
 from tests.record.journal.lines import lengthen, shares, text
@@ -29,7 +30,7 @@ from tests.support.harness import Agent, World
 def list_told(world: World) -> list[str]:
     """The paths of the journal's edits, in order."""
     repo = Repo.find(str(world.path))
-    return [line["path"] for line in journal.read_journal(repo) if "path" in line]
+    return [edit.path for edit in credit.list_edits(journal.read_journal(repo))]
 
 
 def test_a_line_that_a_kill_cut_short_stays_alone(world: World, a: Agent) -> None:
@@ -215,17 +216,17 @@ def test_a_turn_that_ends_leaves_no_line_in_a_long_journal_that_others_repeat(
     a.stop()
     path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
     told = path.read_bytes()
-    looks = (credit.dump_line({"look": at, "base": head}) for at in range(1, 2000))
+    looks = (LookLine({"look": at, "base": head}).dump() for at in range(1, 2000))
     path.write_bytes(b"".join(looks) + told)
     path.with_name("journal-checked").unlink()
     a.prompt("go on")
     edit(a, "f.txt", text(1, 2))
     assert path.stat().st_size > journal.LARGEST
     a.stop()
-    lines = credit.parse_lines(path.read_bytes())
+    lines = parse_lines(path.read_bytes())
     assert path.stat().st_size < 3 * len(told)
-    assert next(line["look"] for line in lines if "look" in line) == 1
-    assert [line["path"] for line in lines if "path" in line] == ["f.txt", "f.txt"]
+    assert next(line.time for line in lines if isinstance(line, LookLine)) == 1
+    assert [edit.path for edit in credit.list_edits(lines)] == ["f.txt", "f.txt"]
     mark = path.with_name("journal-checked").read_bytes()
     assert int(mark.split()[1]) == path.stat().st_size, "no hook has to check it again"
     world.commit("f.txt")
@@ -269,19 +270,19 @@ def test_reading_on_gives_what_a_first_reading_gives(world: World) -> None:
     repo = Repo.find(str(world.path))
     path = world.path / ".git" / "gitcp" / "journal"
     path.parent.mkdir(exist_ok=True)
-    lines = [credit.dump_line({"path": name, "at": at}) for at, name in enumerate("abcdef")]
+    lines = [Edit({"path": name, "at": at}).dump() for at, name in enumerate("abcdef")]
     steps = [lines[0] + lines[1][:9], lines[1][9:], lines[2] + b"{torn", b"\n" + lines[3]]
     data = b""
     for step in steps:
         data += step
         with path.open("ab") as f:
             f.write(step)
-        assert journal.read_journal(repo) == credit.parse_lines(data)
+        assert journal.read_journal(repo) == parse_lines(data)
     (path.parent / "new").write_bytes(lines[4] * 20)
     (path.parent / "new").rename(path)
-    assert journal.read_journal(repo) == credit.parse_lines(lines[4]) * 20
+    assert journal.read_journal(repo) == parse_lines(lines[4]) * 20
     path.write_bytes(lines[5])
-    assert journal.read_journal(repo) == credit.parse_lines(lines[5])
+    assert journal.read_journal(repo) == parse_lines(lines[5])
 
 
 def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
@@ -315,14 +316,14 @@ def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: W
             after = ("100644", repo.objects.write("blob", b"1\n"))
             author = ("s", "turn", "call")
             made = [
-                credit.build_edit(path, None, after, author, credit.STATED, at)
+                build_edit(path, None, after, author, credit.STATED, at)
                 for at, path in enumerate(paths, 1)
             ]
             held.append(made)
             journal.hold_edits(repo, held, "s", "a turn")
             if world.git("for-each-ref", "--format=%(objectname)", ids.EDITS) == before:
                 return []
-            assert held.lines[-1]["held"] == world.git("rev-parse", f"{ids.EDITS}s").strip()
+            assert held.lines[-1].keys["held"] == world.git("rev-parse", f"{ids.EDITS}s").strip()
             lines = world.git("cat-file", "blob", f"{ids.EDITS}s:entries").splitlines()
             return [json.loads(line)["path"] for line in lines]
 

@@ -1,4 +1,4 @@
-"""A key of the journal's lines is one row of credit.KEYS: it goes everywhere once it is there."""
+"""A key of the journal's lines is one row of KEYS: it goes everywhere once it is there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.record.journal import credit
+from gitcp.record.journal import line_kinds
 from tests.checkpoints.store.test_one_more_key import Copy
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP
@@ -25,17 +25,19 @@ WRITE = """
 with journal.Journal(repo) as held:
     for name, more in (("a", {}), ("b", {"made_owner": "s1"})):
         entry = ("100644", repo.objects.write("blob", name.encode()))
-        edit = credit.build_edit(name, None, entry, ("s2", "t1", ""), "tool", ord(name))
-        held.append([{**edit, "made_word": "one", **more}])
+        edit = line_kinds.build_edit(name, None, entry, ("s2", "t1", ""), "tool", ord(name))
+        held.append([edit.having(made_word="one", **more)])
     journal.hold_edits(repo, held, "s2", "a turn")
 """
 MANY = """
 from gitcp.record.journal import many_edits
 entry = ("100644", repo.objects.write("blob", b"x"))
-edits = [credit.build_edit(f"f{n}", None, entry, ("s1", "t1", ""), "tool", 7) for n in range(300)]
-edits = [{**edit, "made_word": "two", "made_alone": edit["path"]} for edit in edits]
+who = ("s1", "t1", "")
+edits = [line_kinds.build_edit(f"f{n}", None, entry, who, "tool", 7) for n in range(300)]
+edits = [edit.having(made_word="two", made_alone=edit.path) for edit in edits]
 packed = many_edits.pack_many_edits(repo.objects, edits)
-print(json.dumps([packed, many_edits.expand_lines(repo.objects, packed)]))
+expanded = many_edits.expand_lines(repo.objects, packed)
+print(json.dumps([[line.keys for line in lines] for lines in (packed, expanded)]))
 """
 
 
@@ -44,14 +46,14 @@ class Journals(Copy):
 
     def __init__(self, tmp: Path) -> None:
         super().__init__(
-            tmp, "gitcp/record/journal/credit.py", {'    "trees": (': f'{ROWS}    "trees": ('}
+            tmp, "gitcp/record/journal/line_kinds.py", {'    "trees": (': f'{ROWS}    "trees": ('}
         )
         self.journal = self.top / ".git/gitcp/journal"
 
     def python(self, text: str) -> str:
         """What a script in gitcp prints."""
         head = "import json\nfrom gitcp.git.repo import Repo\n"
-        head += "from gitcp.record.journal import credit\n"
+        head += "from gitcp.record.journal import credit, line_kinds\n"
         head += "from gitcp.record import journal\nfrom gitcp.git.objects import Objects\n"
         body = "\n".join(f"    {line}" for line in text.splitlines())
         text = f"{head}repo = Repo.find()\nwith Objects(repo):\n{body}\n"
@@ -60,7 +62,8 @@ class Journals(Copy):
 
     def list_lines(self) -> list[dict[str, Any]]:
         """The edits of the journal as gitcp reads them."""
-        text = self.python("print(json.dumps(credit.list_edits(journal.read_journal(repo))))")
+        edits = "credit.list_edits(journal.read_journal(repo))"
+        text = self.python(f"print(json.dumps([edit.keys for edit in {edits}]))")
         return list(json.loads(text))
 
 
@@ -85,10 +88,11 @@ def test_a_key_more_comes_back_with_lines_that_the_journal_lost(copy: Journals) 
     for left in ([], whole[:1], whole[1:]):
         script = (
             "from gitcp.record.journal import held_lines\n"
-            f"left = json.loads({json.dumps(left)!r})\n"
+            f"left = [*map(line_kinds.read_line, json.loads({json.dumps(left)!r}))]\n"
             "lines = held_lines.rebuild_journal(repo, repo.worktree_hash, left)"
         )
-        assert json.loads(copy.python(f"{script}\nprint(json.dumps(lines))")) == whole
+        script += "\nprint(json.dumps([line.keys for line in lines]))"
+        assert json.loads(copy.python(script)) == whole
 
 
 def test_a_key_more_stays_with_many_edits_unless_each_has_its_own(copy: Journals) -> None:
@@ -131,6 +135,6 @@ def test_the_schema_fits_what_a_turn_and_a_commit_write(world: World, a: Agent, 
 
 
 def test_each_kind_of_line_says_what_it_is() -> None:
-    assert all(meaning for _, _, meaning in credit.KEYS.values())
-    words = {word for _, words, _ in credit.KEYS.values() for word in words.split()}
+    assert all(meaning for _, _, meaning in line_kinds.KEYS.values())
+    words = {word for _, words, _ in line_kinds.KEYS.values() for word in words.split()}
     assert words == {*"kind lasting staying based owner objects alone cause".split()}

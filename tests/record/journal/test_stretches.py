@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from gitcp.record.journal import credit, cuts
-from gitcp.record.journal.edits import collect_work
+from gitcp.record.journal.line_kinds import build_edit, read_line
+from gitcp.record.journal.stretches import collect_work
 from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.text.record_types import JournalLine, Version, Writer
+    from gitcp.record.journal.line_kinds import JournalLine
+    from gitcp.text.record_types import Version, Writer
 
 MINE: Writer = ("s", "turn", "")
 OTHER: Writer = ("t", "turn", "")
@@ -29,12 +31,12 @@ def lines(*steps: tuple[Any, ...]) -> list[JournalLine]:
     stands = "0"
     for at, step in enumerate(steps, 1):
         if isinstance(step[0], dict):
-            made.append({"at": at, **step[0]})
+            made.append(read_line({"at": at, **step[0]}))
             continue
         who, after, *more = step
         how = "restored" if who == ids.UNKNOWN else "tool"
-        edit = credit.build_edit("f", blob(stands), blob(str(after)), who, how, at)
-        made.append(edit | (more[0] if more else {}))
+        edit = build_edit("f", blob(stands), blob(str(after)), who, how, at)
+        made.append(edit.having(**more[0]) if more else edit)
         stands = str(after)
     return made
 
@@ -158,22 +160,22 @@ def _make_journal(chance: random.Random) -> list[JournalLine]:
         if kind == "head" and chance.random() < 0.4:
             base = chance.choice(["here", "away", "far"])
         elif kind == "look":
-            made.append({"look": at, "base": base})
+            made.append(read_line({"look": at, "base": base}))
         elif kind == "edit":
             path, who = chance.choice("fgh"), chance.choice([MINE, OTHER, ids.PERSON, BACK])
             after, how = chance.choice("0123"), "restored" if who == BACK else "tool"
-            entry = credit.build_edit(path, blob(stands[path]), blob(after), who, how, at)
-            made.append({**entry, "base": base} if chance.random() < 0.9 else entry)
+            entry = build_edit(path, blob(stands[path]), blob(after), who, how, at)
+            made.append(entry.having(base=base) if chance.random() < 0.9 else entry)
             stands[path] = after
         if chance.random() < 0.2:
             files = {p: blob(stands[p]) for p in chance.sample("fgh", chance.randint(0, 3))}
             out = {"out": {"x": ["f"]}} if chance.random() < 0.2 else {}
             stream = {"stream": chance.choice("xy"), "session": chance.choice("st"), "turn": "1"}
-            made.append({**stream, "files": files, "at": at, **out})
+            made.append(read_line({**stream, "files": files, "at": at, **out}))
         if chance.random() < 0.1:
-            made.append({"held": f"{at:040x}"})
+            made.append(read_line({"held": f"{at:040x}"}))
         if chance.random() < 0.05:
-            made.append({"commit": str(at), "settled": [path], "at": at})
+            made.append(read_line({"commit": str(at), "settled": [path], "at": at}))
     return made
 
 

@@ -7,20 +7,21 @@ from typing import Any
 import pytest
 
 from gitcp.record.journal import credit, cuts
+from gitcp.record.journal.line_kinds import Had, Settlement, build_edit, read_line
 from gitcp.text.ids import PERSON
 
 NOW = ("100644", "1" * 40)
 
 
 def edit(path: str, at: int) -> Any:
-    return credit.build_edit(path, None, NOW, PERSON, "between", at)
+    return build_edit(path, None, NOW, PERSON, "between", at)
 
 
 def commit(name: str, *settled: str) -> Any:
-    return {"commit": name, "settled": list(settled)}
+    return read_line({"commit": name, "settled": list(settled)})
 
 
-HELD: Any = {"held": "f" * 40}
+HELD: Any = read_line({"held": "f" * 40})
 
 
 def test_what_no_commit_took_stays_and_the_last_commits_edits() -> None:
@@ -29,14 +30,14 @@ def test_what_no_commit_took_stays_and_the_last_commits_edits() -> None:
         line for n in range(3) for line in (edit(f"p{n}", 10 + n), HELD, commit("x", f"p{n}"))
     ]
     left = cuts.cut_back(lines, lines)
-    assert [line["path"] for line in left if "path" in line] == ["left", "p0", "p1", "p2"]
+    assert [edit.path for edit in credit.list_edits(left)] == ["left", "p0", "p1", "p2"]
 
 
 def test_what_no_ref_holds_yet_stays() -> None:
     lines = [edit("a", 1), HELD, edit("b", 2)]
     lines += [commit(str(n), "a", "b") for n in range(6)]
     left = cuts.cut_back(lines, lines)
-    assert [line["path"] for line in left if "path" in line] == ["b"]
+    assert [edit.path for edit in credit.list_edits(left)] == ["b"]
 
 
 def test_which_contents_the_paths_had_is_still_known_of_the_newest() -> None:
@@ -44,13 +45,14 @@ def test_which_contents_the_paths_had_is_still_known_of_the_newest() -> None:
     once = cuts.cut_back(lines, lines)
     more = [*once, edit("b", 2), HELD, *(commit(str(n), "b") for n in range(6))]
     left = cuts.cut_back(more, more)
-    assert [line for line in left if "had" in line] == [{"had": {"a": [NOW[1]], "b": [NOW[1]]}}]
+    [had] = [line for line in left if isinstance(line, Had)]
+    assert had.contents == {"a": [NOW[1]], "b": [NOW[1]]}
     assert credit.had_content(left, "a", NOW) and not credit.had_content(left, "c", NOW)
     assert not credit.had_content(left, "a", None)
-    many: list[Any] = [{"had": {"a": [f"{n:040x}" for n in range(cuts.CONTENTS)]}}, *more]
-    [first, *_] = cuts.cut_back(many, many)
-    assert sum(map(len, first["had"].values())) == cuts.CONTENTS
-    assert f"{0:040x}" not in first["had"]["a"]
+    many: list[Any] = [Had({"had": {"a": [f"{n:040x}" for n in range(cuts.CONTENTS)]}}), *more]
+    first: Any = cuts.cut_back(many, many)[0]
+    assert sum(map(len, first.contents.values())) == cuts.CONTENTS
+    assert f"{0:040x}" not in first.contents["a"]
 
 
 def test_the_last_call_of_a_file_tool_stays_while_its_session_is_in_mid_turn() -> None:
@@ -58,17 +60,17 @@ def test_the_last_call_of_a_file_tool_stays_while_its_session_is_in_mid_turn() -
         line
         for n, session in enumerate("aab")
         for line in (
-            {"open": str(n), "session": session, "at": n, "looked": {"f": None}},
-            {"close": str(n), "session": session, "at": n},
+            read_line({"open": str(n), "session": session, "at": n, "looked": {"f": None}}),
+            read_line({"close": str(n), "session": session, "at": n}),
         )
     ]
     lines = [*calls, *(commit(str(n)) for n in range(6))]
-    left = [line for line in cuts.cut_back(lines, lines, {"a"}) if "commit" not in line]
+    left = [line for line in cuts.cut_back(lines, lines, {"a"}) if not isinstance(line, Settlement)]
     assert left == calls[2:4]
 
 
 def test_a_call_that_runs_stays_with_its_closings() -> None:
-    lines: list[Any] = [
+    calls: list[dict[str, Any]] = [
         {"open": "1", "session": "s", "at": 1},
         {"open": "2", "session": "s", "at": 2},
         {"close": "2", "session": "s", "at": 3},
@@ -76,18 +78,14 @@ def test_a_call_that_runs_stays_with_its_closings() -> None:
         {"close": "3", "session": "s", "at": 5, "goes_on": "late"},
         {"look": 6},
     ]
+    lines = [*map(read_line, calls)]
     lines += [commit(str(n)) for n in range(6)]
-    left = [line for line in cuts.cut_back(lines, lines) if "commit" not in line]
-    assert [(line.get("open"), line.get("close")) for line in left] == [
-        ("1", None),
-        ("3", None),
-        (None, "3"),
-        (None, None),
-    ]
+    left = [line for line in cuts.cut_back(lines, lines) if not isinstance(line, Settlement)]
+    assert [line.keys for line in left] == [calls[0], calls[3], calls[4], calls[5]]
 
 
 def test_very_many_paths_stay_as_one_line_while_one_is_unsettled() -> None:
-    packed: Any = {"trees": ["1" * 40, "2" * 40], "who": "person", "how": "between", "at": 1}
+    packed = read_line({"trees": ["1" * 40, "2" * 40], "who": "person", "how": "between", "at": 1})
     lines = [packed, HELD, *(commit(str(n), "a") for n in range(6))]
     both = [edit("a", 1), edit("b", 1), *lines[1:]]
     assert packed in cuts.cut_back(lines, both)
@@ -96,38 +94,44 @@ def test_very_many_paths_stay_as_one_line_while_one_is_unsettled() -> None:
 
 def test_since_when_nothing_is_cut_is_marked_with_the_turns_that_began_before() -> None:
     def by(turn: str, at: int) -> Any:
-        return credit.build_edit("a", None, NOW, ("s", turn, f"{turn}-{at}"), "tool", at)
+        return build_edit("a", None, NOW, ("s", turn, f"{turn}-{at}"), "tool", at)
 
     turn = [by("t1", 1), commit("0", "a"), by("t1", 2), *(commit(str(n), "a") for n in range(1, 4))]
-    assert cuts.find_since_cut(turn) == (turn, set())
+    assert find_since_cut(turn) == (turn, set())
     once = cuts.cut_back([*turn, by("t2", 3)], [])
-    whole, parted = cuts.find_since_cut(once)
+    whole, parted = find_since_cut(once)
     assert (whole[0], whole[-1], parted) == (by("t1", 2), by("t2", 3), {"t1"})
     later = [*once, by("t1", 4), by("t2", 5), *(commit(str(n), "a") for n in range(4, 7))]
-    whole, parted = cuts.find_since_cut(cuts.cut_back([*later, by("t2", 6)], []))
-    assert [line["at"] for line in whole if "at" in line] == [3, 4, 5, 6]
+    whole, parted = find_since_cut(cuts.cut_back([*later, by("t2", 6)], []))
+    assert [line.at for line in whole if line.at] == [3, 4, 5, 6]
     assert parted == {"t1"}, "its first edit is gone since the first time"
-    assert cuts.find_since_cut([{"had": {}}, by("t1", 1)]) == ([], set())
+    assert find_since_cut([Had({"had": {}}), by("t1", 1)]) == ([], set())
+
+
+def find_since_cut(lines: list[Any]) -> tuple[list[Any], set[str]]:
+    found = cuts.find_since_cut(lines)
+    return found.lines, found.cut_ids
 
 
 def look(at: int, base: str = "one") -> Any:
-    return {"look": at, "base": base}
+    return read_line({"look": at, "base": base})
 
 
 def based(path: str, at: int, base: str = "one") -> Any:
-    return {**edit(path, at), "base": base}
+    return edit(path, at).having(base=base)
 
 
 def checkpoint(at: int, *paths: str, **more: Any) -> Any:
     line = {"stream": "st", "session": "s", "turn": "t", "files": dict.fromkeys(paths, NOW)}
-    return {**line, "at": at, **more}
+    return read_line({**line, "at": at, **more})
 
 
 def held(at: int) -> Any:
-    return {"held": f"{at:040x}"}
+    return read_line({"held": f"{at:040x}"})
 
 
 LAST = held(9)
+OPENING = read_line({"open": "1", "session": "s", "at": 1})
 REPEATED: dict[str, tuple[list[Any], list[Any]]] = {
     "looks at one base but the first and the last": (
         [look(1), look(2), based("a", 3), look(4), look(5)],
@@ -141,7 +145,7 @@ REPEATED: dict[str, tuple[list[Any], list[Any]]] = {
         [look(1), look(2), edit("a", 3), look(4), look(5)],
         [look(1), look(2), edit("a", 3), look(4), look(5)],
     ),
-    "no look that says no base": ([{"look": n} for n in range(4)],) * 2,
+    "no look that says no base": ([read_line({"look": n}) for n in range(4)],) * 2,
     "held lines but the newest": ([held(1), edit("a", 1), held(2), LAST], [edit("a", 1), LAST]),
     "a checkpoint whose files later ones have": (
         [checkpoint(1, "a", "b"), checkpoint(2, "a"), checkpoint(3, "b", "c"), LAST],
@@ -162,10 +166,7 @@ REPEATED: dict[str, tuple[list[Any], list[Any]]] = {
     )
     * 2,
     "none that no ref holds yet": ([checkpoint(1, "a"), checkpoint(2, "a")],) * 2,
-    "no edit, call or commit": (
-        [edit("a", 1), edit("a", 1), {"open": "1", "session": "s", "at": 1}, commit("1"), LAST],
-    )
-    * 2,
+    "no edit, call or commit": ([edit("a", 1), edit("a", 1), OPENING, commit("1"), LAST],) * 2,
 }
 
 

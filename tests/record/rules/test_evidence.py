@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import WrittenLine, build_edit, parse_lines, read_line
 from gitcp.record.looks import credit_cases
 from gitcp.text.ids import PERSON, UNKNOWN
 
@@ -19,13 +20,14 @@ S = 1_000_000_000  # what a file system that keeps whole seconds counts in
 def window(
     begin: int, end: int | None, *words: str, who: Any = A, late: bool = False, **more: Any
 ) -> Any:
-    base = {"who": who, "opened": begin, "begin": begin, "end": end, "kind": "shell"}
-    return {**base, "names": words, "late": late, **more}
+    kind = more.pop("kind", "shell")
+    times: dict[str, Any] = {"opened": begin, "begin": begin, "end": end}
+    return credit_cases.Window(who, kind, **{**times, **more}, names=words, is_late=late)
 
 
 def change(at: int | None, *, seen: int = 0, **more: Any) -> Any:
-    base = {"path": "src/a.py", "new": False, "gone": False, "restored": False}
-    return {**base, "at": at, "seen": seen, **more}
+    flags = {f"is_{key}": more.pop(key, False) for key in ("new", "gone", "restored")}
+    return credit_cases.Change("src/a.py", at=at, seen=seen, **{"oid": "1" * 40, **flags, **more})
 
 
 def gone(at: int | None, seen: int) -> Any:
@@ -41,7 +43,7 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
     ("a whole second in which the call ended", change(5 * S, seen=4 * S),
      [window(4 * S, 5 * S)], UNKNOWN, "between"),
     ("the same, at the very end of the call", change(5 * S, seen=4 * S),
-     [window(4 * S, 5 * S, closing=True)], A, "window"),
+     [window(4 * S, 5 * S, is_closing=True)], A, "window"),
     ("the same, by its name", change(5 * S, seen=4 * S), [window(4 * S, 5 * S, "src/a.py")], A,
      "window"),
     ("a whole second in a call that began with a look", change(5 * S, seen=4 * S),
@@ -83,7 +85,7 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
     ("after the background", change(11, new=True), [window(4, 10, "src/a.py", left=5)], PERSON,
      "between"),
     ("at the end of a call that runs on", change(5, new=True),
-     [window(4, OPEN, left=5, closing=True)], A, "window"),
+     [window(4, OPEN, left=5, is_closing=True)], A, "window"),
     ("a second in which a call ended that runs on", change(5 * S, seen=4 * S),
      [window(4 * S, OPEN, left=5 * S)], UNKNOWN, "between"),
     ("over: a new path", change(9, new=True), [window(4, OPEN, late=True, left=5, kind="cut")],
@@ -159,15 +161,15 @@ def test_a_change_belongs_to_what_explains_it(
     change: Any, windows: list[Any], who: Any, how: str
 ) -> None:
     verdict = credit_cases.attribute_change(change, windows)
-    assert (verdict["who"], verdict["how"]) == (who, how)
+    assert (verdict.who, verdict.how) == (who, how)
 
 
 def test_what_two_sessions_explain_alike_is_shared() -> None:
     two = [window(1, 6), window(2, 6, who=B)]
-    assert credit_cases.attribute_change(change(5), two)["shared"]
-    assert not credit_cases.attribute_change(change(5), two[:1])["shared"]
-    assert not credit_cases.attribute_change(change(5), [window(1, 6, "a.py"), two[1]])["shared"]
-    assert not credit_cases.attribute_change(change(5), [window(1, 6), window(2, 6)])["shared"], (
+    assert credit_cases.attribute_change(change(5), two).is_shared
+    assert not credit_cases.attribute_change(change(5), two[:1]).is_shared
+    assert not credit_cases.attribute_change(change(5), [window(1, 6, "a.py"), two[1]]).is_shared
+    assert not credit_cases.attribute_change(change(5), [window(1, 6), window(2, 6)]).is_shared, (
         "one session"
     )
 
@@ -176,13 +178,13 @@ def test_of_two_sessions_that_explain_a_change_alike_the_one_that_says_its_words
     two = [window(1, 6, "echo", "hello"), window(2, 6, "echo", "bye", who=B)]
     for added, who, shared in (("hello", A, False), ("bye", B, False), ("echo", B, True)):
         verdict = credit_cases.attribute_change(change(5), two, added)
-        assert (verdict["who"], verdict["shared"]) == (who, shared)
+        assert (verdict.who, verdict.is_shared) == (who, shared)
 
 
 def test_restored_content_names_the_window_it_went_through() -> None:
-    by = credit_cases.attribute_change(change(5, restored=True), [window(4, 6)])["by"]
-    assert by is not None and by["who"] == A
-    assert credit_cases.attribute_change(change(5, restored=True), [])["by"] is None
+    by = credit_cases.attribute_change(change(5, restored=True), [window(4, 6)]).by
+    assert by is not None and by.who == A
+    assert credit_cases.attribute_change(change(5, restored=True), []).by is None
 
 
 @pytest.mark.parametrize(
@@ -209,7 +211,7 @@ def test_a_command_names_paths(command: str, path: str, is_named: bool) -> None:
 
 
 def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"open": "1", "session": "a", "at": 10},
         {"open": "2", "session": "a", "at": 11},
         {"open": "2", "session": "b", "at": 12},
@@ -217,48 +219,48 @@ def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:
         {"close": "1", "session": "a", "at": 20, "goes_on": "late"},
         {"close": "9", "session": "a", "at": 20},
     ]
-    told = [(c["begin"], c["end"], c["left"], c["names"]) for c in credit.list_calls(lines)]
+    told = [(c.begin, c.end, c.left, c.names) for c in credit.list_calls(map(read_line, lines))]
     assert told == [(10, None, 20, []), (11, None, None, []), (25, 30, None, ["x"])]
 
 
 def test_a_damaged_line_is_left_out() -> None:
-    good = credit.dump_line(credit.build_edit("p\udcff", None, ("100644", "1" * 40), A, "tool", 5))
+    good = build_edit("p\udcff", None, ("100644", "1" * 40), A, "tool", 5).dump()
     data = good + b'{"path": "cut' + b"\n[]\n\xff\n" + good
-    assert [line["path"] for line in credit.list_edits(credit.parse_lines(data))] == ["p\udcff"] * 2
+    assert [edit.path for edit in credit.list_edits(parse_lines(data))] == ["p\udcff"] * 2
 
 
 def test_a_chain_follows_a_path_through_its_renames() -> None:
     one, two, three = (("100644", c * 40) for c in "123")
     lines = [
-        credit.build_edit("old", None, one, A, "tool", 1),
-        credit.build_edit("new", None, three, B, "tool", 2),
-        credit.build_edit("new", three, None, B, "tool", 3),
-        credit.build_edit("old", one, None, PERSON, "between", 4),
-        {**credit.build_edit("new", None, one, PERSON, "between", 4), "follows": "old"},
-        credit.build_edit("new", one, two, B, "tool", 5),
-        credit.build_edit("old", None, three, B, "tool", 6),
+        build_edit("old", None, one, A, "tool", 1),
+        build_edit("new", None, three, B, "tool", 2),
+        build_edit("new", three, None, B, "tool", 3),
+        build_edit("old", one, None, PERSON, "between", 4),
+        build_edit("new", None, one, PERSON, "between", 4).having(follows="old"),
+        build_edit("new", one, two, B, "tool", 5),
+        build_edit("old", None, three, B, "tool", 6),
     ]
-    assert [line["at"] for line in credit.trace_content(lines, "new")] == [1, 4, 4, 5]
-    assert [line["at"] for line in credit.trace_content(lines, "old")] == [1, 4, 6]
+    assert [line.at for line in credit.trace_content(lines, "new")] == [1, 4, 4, 5]
+    assert [line.at for line in credit.trace_content(lines, "old")] == [1, 4, 6]
 
 
 def test_a_chain_passes_over_a_file_that_was_put_over_another_and_taken_away() -> None:
     one, two, three = (("100644", c * 40) for c in "123")
-    moved = credit.build_edit("new", two, three, B, "window", 3) | {"follows": "old"}
+    moved = build_edit("new", two, three, B, "window", 3).having(follows="old")
     lines = [
-        credit.build_edit("old", None, three, PERSON, "between", 1),
-        credit.build_edit("new", None, one, A, "tool", 1),
-        credit.build_edit("new", one, two, B, "tool", 2),
+        build_edit("old", None, three, PERSON, "between", 1),
+        build_edit("new", None, one, A, "tool", 1),
+        build_edit("new", one, two, B, "tool", 2),
         moved,
-        credit.build_edit("new", three, two, UNKNOWN, "restored", 4),
+        build_edit("new", three, two, UNKNOWN, "restored", 4),
     ]
-    assert [line["at"] for line in credit.trace_content(lines, "new")] == [1, 2]
+    assert [line.at for line in credit.trace_content(lines, "new")] == [1, 2]
     assert credit.trace_content(lines[:4], "new")[-1] == moved
 
 
 @pytest.mark.parametrize("who", [None, "somebody", ["a"], ["a", "b", 3], 5])
 def test_who_is_not_an_author_is_unknown(who: object) -> None:
-    assert credit.get_author({"who": who}) == UNKNOWN
+    assert WrittenLine({"who": who}).author == UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import JournalLine, build_edit, read_line
 
 A: list[str] = ["100644", "a" * 40]
 
 
-def put(stream: str, *paths: str, **more: object) -> dict[str, Any]:
+def put(stream: str, *paths: str, **more: object) -> JournalLine:
     files = dict.fromkeys(paths, A)
-    return {"stream": stream, "session": "s", "turn": "t", "files": files, "at": 1, **more}
+    line = {"stream": stream, "session": "s", "turn": "t", "files": files, "at": 1}
+    return read_line({**line, **more})
 
 
-def commit(*paths: str, **more: object) -> dict[str, Any]:
-    return {"commit": "c" * 40, "settled": list(paths), "at": 2, **more}
+def commit(*paths: str, **more: object) -> JournalLine:
+    return read_line({"commit": "c" * 40, "settled": list(paths), "at": 2, **more})
 
 
 Has = dict[str, list[str] | None]
-CASES: dict[str, tuple[list[dict[str, Any]], Has]] = {
+CASES: dict[str, tuple[list[JournalLine], Has]] = {
     "nothing is recorded": ([commit("a")], {}),
     "a checkpoint without work": ([put("one")], {"one": []}),
     "two checkpoints": ([put("one", "a"), put("one", "b")], {"one": ["a", "b"]}),
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], Has]] = {
     "a commit leaves some of it": (
         [put("one", "a"), commit("a", left={"a": [[1, ""]]})], {"one": ["a"]}),
     "an edit of it is taken, maybe another session's": (
-        [put("one", "a"), {"taken": {"a": [[1, ""]]}, "at": 2}], {"one": ["a"]}),
+        [put("one", "a"), read_line({"taken": {"a": [[1, ""]]}, "at": 2})], {"one": ["a"]}),
     "after a commit the same stream goes on": (
         [put("one", "a"), commit("a"), put("one", "b")], {"one": ["b"]}),
     "the next stream has it": (
@@ -49,12 +49,12 @@ def test_the_journal_tells_what_a_stream_has(name: str) -> None:
     assert has == want
 
 
-def edit(at: int, who: str = "s") -> dict[str, Any]:
-    return {"path": "a", "before": None, "after": A, "who": [who, "t", ""], "how": "tool", "at": at}
+def edit(at: int, who: str = "s") -> JournalLine:
+    return build_edit("a", None, (A[0], A[1]), (who, "t", ""), "tool", at)
 
 
 BACK = put("one", out={"one": ["a"]}, at=3)
-WITHDRAWN: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
+WITHDRAWN: dict[str, tuple[list[JournalLine], set[str]]] = {
     "it is committed": ([edit(1), put("one", "a"), commit("a")], set()),
     "it is taken back": ([edit(1), put("one", "a"), BACK], {"a"}),
     "another's commit of the path comes later": (
@@ -65,15 +65,15 @@ WITHDRAWN: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
         [edit(1), put("one", "a"), put("two", "a", out={"one": ["a"]})], set()),
     "no line tells that it was taken back": ([edit(1), put("one", "a", at=2)], {"a"}),
     "a commit took the edit alone": (
-        [edit(1), put("one", "a", at=2), {"taken": {"a": [[1, A[1]]]}, "at": 3}], set()),
+        [edit(1), put("one", "a", at=2), read_line({"taken": {"a": [[1, A[1]]]}, "at": 3})], set()),
     "only another session's edit is open": ([edit(1, "other"), put("one", "a", at=2)], set()),
     "it is before the time": ([edit(0), put("one", "a", at=0), put("one", out={"one": ["a"]})],
         set()),
 }  # fmt: skip
 
 
-def list_withdrawn(lines: list[dict[str, Any]], present: set[str]) -> set[str]:
-    own_edits = [e for e in credit.list_open_edits(lines) if credit.get_author(e)[0] == "s"]
+def list_withdrawn(lines: list[JournalLine], present: set[str]) -> set[str]:
+    own_edits = [e for e in credit.list_open_edits(lines) if e.author[0] == "s"]
     stream_lines = credit.map_stream_lines(lines).get("s", [])
     return credit.list_withdrawn(stream_lines, own_edits, "s", "one", 1, lambda: present)
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gitcp.record.journal import credit, cuts
-from gitcp.text.record_types import JournalLine
+from gitcp.record.journal.line_kinds import JournalLine, build_edit, read_line
 
 
 def edit(path: str, at: int, how: str = "window", call: str = "c") -> JournalLine:
-    after = ["100644", f"{at:040}"]
-    who = ["s", "t", call]
-    return {"path": path, "before": None, "after": after, "who": who, "how": how, "at": at}
+    return build_edit(path, None, ("100644", f"{at:040}"), ("s", "t", call), how, at)
 
 
 def commit(oid: str, at: int, *paths: str, **more: object) -> JournalLine:
-    return {"commit": oid, "settled": [*paths], "at": at, **more}
+    return read_line({"commit": oid, "settled": [*paths], "at": at, **more})
 
 
 @pytest.mark.parametrize(
@@ -37,17 +35,18 @@ def commit(oid: str, at: int, *paths: str, **more: object) -> JournalLine:
 def test_a_commit_is_unfounded_if_all_of_the_sessions_edits_in_it_were_taken_back(
     lines: list[JournalLine], unfounded: dict[str, set[str]]
 ) -> None:
-    every: list[JournalLine] = [{"open": "c", "session": "s", "at": 10}, *lines]
+    every = [read_line({"open": "c", "session": "s", "at": 10}), *lines]
     corrected = credit.take_back_edits(every, "s", "c", 20)
-    assert cuts.list_unfounded(every, corrected, "s")[0] == unfounded
+    assert cuts.list_unfounded(every, corrected, "s").wholly == unfounded
 
 
 def test_a_path_is_unfounded_in_a_commit_that_keeps_others() -> None:
     lines: list[JournalLine] = [
-        {"open": "c", "session": "s", "at": 10},
+        read_line({"open": "c", "session": "s", "at": 10}),
         edit("f", 15),
         edit("g", 5, "tool", "b"),
         commit("c1", 16, "f", "g"),
     ]
     corrected = credit.take_back_edits(lines, "s", "c", 20)
-    assert cuts.list_unfounded(lines, corrected, "s") == ({}, {"c1": {"f"}})
+    unfounded = cuts.list_unfounded(lines, corrected, "s")
+    assert (unfounded.wholly, unfounded.partly) == ({}, {"c1": {"f"}})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import Edit, build_edit
 from gitcp.steps import abandoned_rules
 from gitcp.text import ids, line_replay
 from gitcp.text.line_replay import Replay, Version, split_text_lines
@@ -14,7 +15,7 @@ from gitcp.text.line_replay import Replay, Version, split_text_lines
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.text import record_types
-    from gitcp.text.record_types import JournalLine, Writer
+    from gitcp.text.record_types import Writer
 
 A1: Writer = ("a", "1", "call")
 A2: Writer = ("a", "2", "call")
@@ -40,12 +41,12 @@ def list_given_up(
     steps: Sequence[Step], kept: Sequence[str], first: str = BASE
 ) -> abandoned_rules.Found:
     replay = Replay(read(make_entry(first)) or Version("", ()))
-    chain: list[JournalLine] = []
+    chain: list[Edit] = []
     before = make_entry(first)
     for number, (text, who, more) in enumerate(steps, 1):
         after = make_entry(text, str(more.get("mode", "100644")))
         how = str(more.get("how", "tool"))
-        chain.append({**credit.build_edit("f", before, after, who, how, number), **more})
+        chain.append(build_edit("f", before, after, who, how, number).having(**more))
         replay.add_step(read(after) or Version("", ()), who, line_replay.accepts_any_line)
         before = after
     history = abandoned_rules.History(chain, lambda: replay, read)
@@ -114,9 +115,9 @@ def test_what_was_given_up_is_counted_and_tells_who_ended_it() -> None:
 
 
 def test_files_that_were_moved_to_each_other_are_one_group() -> None:
-    def edit(path: str, follows: str = "") -> JournalLine:
-        line = credit.build_edit(path, None, ("100644", "x"), A1, "tool", 1)
-        return {**line, "follows": follows} if follows else line
+    def edit(path: str, follows: str = "") -> Edit:
+        line = build_edit(path, None, ("100644", "x"), A1, "tool", 1)
+        return line.having(follows=follows) if follows else line
 
     edits = [edit("a"), edit("x"), edit("b", "a"), edit("y"), edit("c", "b"), edit("x")]
     groups = [(sorted(paths), len(own)) for paths, own in abandoned_rules.group_edits(edits)]

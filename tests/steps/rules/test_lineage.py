@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED
+from gitcp.record.journal.line_kinds import build_edit, read_line
 from gitcp.steps.back import plan
 from gitcp.text import ids
 from gitcp.text.record_types import Version, Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.text.record_types import JournalLine
+    pass
 
 S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), ids.PERSON, ids.UNKNOWN
 A, B, EMPTY = ("100644", "a"), ("100644", "b"), ("100644", "e")
@@ -73,15 +73,15 @@ CASES: dict[str, tuple[str | None, list[Edit]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_file_is_its_first_maker_s_whenever_its_content_comes_back(case: str) -> None:
     maker, edits = CASES[case]
-    lines: list[JournalLine] = [
-        credit.build_edit("f", before, after, who, how, at)
+    lines = [
+        build_edit("f", before, after, who, how, at)
         for at, (before, after, who, how) in enumerate(edits)
     ]
     assert plan.find_maker(lines) == maker
 
 
 def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "tool") -> Any:
-    return credit.build_edit("f", before, after, who, how, at)
+    return build_edit("f", before, after, who, how, at)
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,17 @@ def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "
 def test_what_was_put_back_leads_on_from_where_it_stood(
     edits: list[Any], behind: list[int]
 ) -> None:
-    assert [line["at"] for line in plan.walk_back(edits)] == behind
+    assert [line.at for line in plan.walk_back(edits)] == behind
 
 
-OPENED = {"session": "s", "open": "2", "turn": "1", "at": 10}
+OPENED = read_line({"session": "s", "open": "2", "turn": "1", "at": 10})
 MOMENT: list[Any] = [
     edit(5, None, A, T),
     OPENED,
     edit(20, A, B),
-    {"session": "s", "close": "2", "at": 30},
-    {**edit(40, B, A, T), "made": 8},
-    {**edit(50, A, EMPTY, T), "made": 10},
+    read_line({"session": "s", "close": "2", "at": 30}),
+    edit(40, B, A, T).having(made=8),
+    edit(50, A, EMPTY, T).having(made=10),
 ]
 
 
@@ -115,11 +115,11 @@ MOMENT: list[Any] = [
     ("lines", "name", "after", "since"),
     [
         (MOMENT, "2", False, ([20, 50], 1)),
-        ([{"session": "t", "open": "4", "at": 1}, *MOMENT], "2", False, ([20, 50], 2)),
+        ([read_line({"session": "t", "open": "4", "at": 1}), *MOMENT], "2", False, ([20, 50], 2)),
         (MOMENT, "1", False, ([20, 50], 1)),
         (MOMENT, "2", True, ([], 3)),
         ([*MOMENT, edit(60, EMPTY, A, T)], "2", True, ([60], 3)),
-        ([*MOMENT, {**edit(60, EMPTY, A, T), "made": 30}], "2", True, ([60], 3)),
+        ([*MOMENT, edit(60, EMPTY, A, T).having(made=30)], "2", True, ([60], 3)),
         (MOMENT[2:], "2", False, ([20, 40, 50], 0)),
         (MOMENT, "9", False, None),
     ],
@@ -128,7 +128,7 @@ def test_an_edit_that_was_seen_late_belongs_where_it_was_made(
     lines: list[Any], name: str, after: bool, since: tuple[list[int], int] | None
 ) -> None:
     found: Any = plan.find_moment(lines, name, after)
-    assert since == (found and ([line["at"] for line in found[0]], found[1]))
+    assert since == (found and ([line.at for line in found[0]], found[1]))
 
 
 MINE = edit(1, None, A, ME)
@@ -151,4 +151,4 @@ def test_the_persons_newest_edit_is_lost_by_what_puts_an_older_content_back(
     edits: list[Any], wanted: Version, in_git: bool, found: int | None
 ) -> None:
     lost = plan.find_last(edits, wanted, lambda _: in_git)
-    assert (lost and lost["at"]) == found
+    assert (lost and lost.at) == found
