@@ -98,9 +98,11 @@ class Session:
         return {"tool_name": tool, "tool_use_id": f"toolu_{self._calls}", "tool_input": arguments}
 
     def talk(self, lines: int = 50) -> None:
-        """The transcript grows."""
+        """The transcript grows: an answer, and results of tools."""
+        said = [{"type": "text", "text": f"That is part {self.turn}."}]
+        answer = {"type": "assistant", "message": {"role": "assistant", "content": said}}
         with self.transcript.open("a") as f:
-            f.write(f"{self._text}\n" * lines)
+            f.write(json.dumps(answer) + "\n" + f"{self._text}\n" * lines)
 
     def stop(self) -> Cost:
         """The turn is over."""
