@@ -79,7 +79,18 @@ class Edits:
         """trace_content() of the journal's edits."""
         from gitcp.record.journal import credit
 
-        return credit.trace_content(self.lines, path)
+        return credit.trace_content(self._list_related(path), path)
+
+    def _list_related(self, path: str) -> list[Edit]:
+        """The edits of a path, and of those from which its content was moved or copied, in order."""
+        paths = [path]
+        for known in paths:
+            for edit in self.by_path.get(known, ()):
+                if edit.follows and edit.follows not in paths:
+                    paths.append(edit.follows)
+        if len(paths) == 1:
+            return self.by_path.get(path, [])
+        return [edit for edit in self.lines if edit.path in paths]
 
     def credit_paths(
         self,
