@@ -83,11 +83,13 @@ class Edits:
 
     def _list_related(self, path: str) -> list[Edit]:
         """The edits of a path, and of those from which its content was moved or copied, in order."""
-        paths = [path]
-        for known in paths:
-            for edit in self.by_path.get(known, ()):
-                if edit.follows and edit.follows not in paths:
-                    paths.append(edit.follows)
+        paths: set[str] = set()
+        waiting = [path]
+        while waiting:
+            known = waiting.pop()
+            paths.add(known)
+            sources = {edit.follows for edit in self.by_path.get(known, ()) if edit.follows}
+            waiting.extend(sources - paths)
         if len(paths) == 1:
             return self.by_path.get(path, [])
         return [edit for edit in self.lines if edit.path in paths]

@@ -488,25 +488,33 @@ def begin_call(journal: Journal, state: State, call: Tool, paths: list[str], at:
 
         looks.record_entries(journal, seen, present, at, ignored)
     opening = build_opening(state, call, "write", at)
-    opening = opening.having(looked={**unchanged, **present}, ignored=sorted(ignored))
+    looked = {**unchanged, **present}
+    opening = opening.having(looked=looked, ignored=sorted(ignored))
     if len(paths) == 1:
-        oid = _find_promised_blob(reader, journal.repo.objects, call, paths[0])
+        [path] = paths
+        oid = _find_promised_blob(reader, journal.repo.objects, call, path, looked.get(path))
         if oid:
-            opening = opening.having(writes={paths[0]: oid})
+            opening = opening.having(writes={path: oid})
     journal.append([opening])
 
 
-def _find_promised_blob(reader: PathReader, objects: Objects, call: Tool, path: str) -> str:
+def _find_promised_blob(
+    reader: PathReader, objects: Objects, call: Tool, path: str, entry: Version
+) -> str:
     """The blob that a path will have if the call does what its input says; '' if it does not say
-    enough.  It tells of the call's work if no end of it is heard."""
+    enough, or git may store something else.  It tells of the call's work if no end of it is heard,
+    or somebody else writes there before its end.
+
+    entry: what the path has."""
     if not ("content" in call or call.get("edits")):
         return ""
     before = reader.contents.get(path, b"")
-
+    if path not in reader.contents and entry:
+        before = objects.read_blob(entry[1]) or b""
     ends = credit.derive_contents(call, before, before)
-    if ends:
-        return objects.hash_object("blob", ends[1])
-    return ""
+    if ends is None or not reader.keeps_bytes(path, ends[1]):
+        return ""
+    return objects.hash_object("blob", ends[1])
 
 
 def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> dict[str, Any]:
@@ -619,6 +627,12 @@ class PathReader:
         else:
             store = self._repo.objects.hash_object
         return str(mode), store("blob", data)
+
+    def keeps_bytes(self, path: str, data: bytes) -> bool:
+        """Whether git certainly stores these bytes at a path as they are."""
+        if not self._filters.name_conversion(path):
+            return True
+        return b"\r\n" not in data and self._filters.keeps_without_crlf(path)
 
     def list_ignored(self, paths: list[str]) -> set[str]:
         """The paths that git ignores; a tracked one is not ignored.
