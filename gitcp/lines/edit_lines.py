@@ -82,7 +82,7 @@ class Edits:
         return credit.trace_content(self._list_related(path), path)
 
     def _list_related(self, path: str) -> list[Edit]:
-        """The edits of a path, and of those from which its content was moved or copied, in order."""
+        """The edits of a path, and of those that its content was moved or copied from, in order."""
         paths: set[str] = set()
         waiting = [path]
         while waiting:
