@@ -14,7 +14,7 @@ from gitcp.extras.search import search
 from gitcp.extras.search.rules import add_filters, parse_query
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.lines import blame, blame_format
+from gitcp.lines import blame, blame_options, conversations, line_origins
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.record.turn import sessions
@@ -89,25 +89,23 @@ class Repository:
 
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
-        request = blame_format.ask_file(path, revision)
+        request = blame_options.ask_file(path, revision)
         with self._open_objects() as repo:
-            evidence = Evidence(repo)
             lines = history.start_groups(repo.git, request)()
-            return list(blame.build_records(repo, request, lines, evidence))
+            return list(blame.build_records(repo, request, lines, Evidence(repo)))
 
     def read_conversation(self, line: Any) -> tuple[CallContext | None, list[Entry]]:
         """The words around a session's line of blame(): its call with the words before and after,
         None if unknown, and (role, text) of its whole turn."""
         with self._open_objects() as repo:
-            return blame.read_conversation(repo, line)
+            return conversations.read_conversation(repo, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit
         or commit brought: its prompt, the tool call and the words before it."""
-        lines = f"{path}:{first},{last or first}"
+        place = line_origins.parse_place(f"{path}:{first},{last or first}")
         with self._open_objects() as repo:
-            evidence = Evidence(repo)
-            return list(blame.list_origins(repo, repo.git, evidence, lines, revision))
+            return line_origins.list_origins(repo, repo.git, Evidence(repo), place, revision)
 
     def search(
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any

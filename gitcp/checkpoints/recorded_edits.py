@@ -11,7 +11,7 @@ from gitcp.git import commit_message
 from gitcp.git.objects import build_finder, read_changes, read_commit
 from gitcp.text.carry.changes import Lines
 from gitcp.text.ids import GONE, REGULAR, build_change, is_binary
-from gitcp.text.line_replay import is_meaningful, select_significant
+from gitcp.text.line_evidence import is_meaningful, select_significant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from gitcp.checkpoints.transcripts import CHUNKS, hash_chunks, hash_content
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, files, format_now, gitdir, refs
 from gitcp.git.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
-from gitcp.text import console, json, line_replay, prompt_text, shapes
+from gitcp.text import console, json, line_credit, prompt_text, shapes
 from gitcp.text.ids import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ class Checkpoint:
                 path: [e for e in entries if path not in lines or e.get("oid") not in gone]
                 for path, entries in stored_lines.items()
             }
-        data = format.dump_json(line_replay.join_entries(stored_lines, lines))
+        data = format.dump_json(line_credit.join_entries(stored_lines, lines))
         return BLOB, self._objects.write("blob", data)
 
     def write_tree(self) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Objects
     from gitcp.git.objects.patches import Patch
     from gitcp.git.repo import Repo
-    from gitcp.lines.blame_format import BlameEntry
+    from gitcp.lines.porcelain import BlameEntry
 
     Name = str | bytes
     CommitPath = tuple[str, str]
@@ -103,7 +103,9 @@ class StandIns:
             entry = f"{_SUBMODULE} {_MARK}\0".encode() + bytes.fromhex(oid)
             _write_loose(folder, oid, "tree", entry)
         others = repo.git.env.get(_ALTERNATES)
-        paths = os.pathsep.join([folder, *([others] if others else [])])
+        paths = folder
+        if others:
+            paths += os.pathsep + others
         self.env = {**NOWHERE, _ALTERNATES: paths, **_forbid_cache(repo)}
         memory.get_table(_USED)["yes"] = True
 
@@ -118,9 +120,13 @@ class StandIns:
             folder = next((folder for folder in hidden if name.startswith(folder)), None)
             if folder is None:
                 kept.append(patch)
-            lacks = folder is not None or not self.blobs.isdisjoint((patch["was"], patch["oid"]))
-            if lacks and commit:
-                warn_lacking(commit, name if folder is None else folder or ".")
+                lacking = ""
+                if not self.blobs.isdisjoint((patch["was"], patch["oid"])):
+                    lacking = name
+            else:
+                lacking = folder or "."
+            if lacking and commit:
+                warn_lacking(commit, lacking)
         return kept
 
     def warn(self) -> None:
@@ -221,8 +227,9 @@ def _list_blobs(repo: Repo, question: Question, env: dict[str, str]) -> set[str]
         if row.startswith(b":"):
             fields = decode_name(row.lstrip(b":")).split(" ")
             count = len(row) - len(row.lstrip(b":")) + 1
-            pairs = zip(fields[:count], fields[count : 2 * count], strict=True)
-            blobs.update(oid for mode, oid in pairs if mode != _SUBMODULE and oid.strip("0"))
+            for mode, oid in zip(fields[:count], fields[count : 2 * count], strict=True):
+                if mode != _SUBMODULE and oid.strip("0"):
+                    blobs.add(oid)
     return blobs
 
 
@@ -267,10 +274,10 @@ def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[CommitPath
     previous: dict[CommitPath, str] = {}
     for entry in entries:
         if entry["oid"].strip("0"):
-            names = [value for key, value in entry["headers"] if key == b"previous"]
-            oid, _, path = names[0].partition(b" ") if names else (b"", b"", b"")
+            name = dict(entry["headers"]).get(b"previous", b"")
             spec = ""
-            if names:
+            if name:
+                oid, _, path = name.partition(b" ")
                 spec = f"{decode_name(oid)}:{decode_name(unquote_name(path))}"
             previous.setdefault((entry["oid"], entry["path"]), spec)
     oids = repo.objects.ahead.resolve(spec for spec in previous.values() if spec)
@@ -278,11 +285,15 @@ def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[CommitPath
     for place, spec in previous.items():
         if not spec and place[0] in shallow:
             warn_shallow(place[0])
-        elif not oids[spec] if spec else used and _is_hidden(repo.objects, *place):
-            warn_lacking(*place)
-        else:
+            cut.add(place)
             continue
-        cut.add(place)
+        if spec:
+            is_missing = not oids[spec]
+        else:
+            is_missing = bool(used) and _is_hidden(repo.objects, *place)
+        if is_missing:
+            warn_lacking(*place)
+            cut.add(place)
     return cut
 
 

@@ -10,8 +10,9 @@ from gitcp.git.objects import Lookup, Objects, find_tree, read_changes, read_com
 from gitcp.lines import commit_lines
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
-from gitcp.text import file_moves, line_replay
+from gitcp.text import file_moves, line_credit, line_evidence
 from gitcp.text.ids import PERSON
+from gitcp.text.line_credit import PathCredit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.writing import SessionData
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
-    from gitcp.text.line_replay import PathCredit
     from gitcp.text.record_types import Commit, Writer
 
     LineSets = dict[str, set[int]]  # of a path, from 1
@@ -79,7 +79,7 @@ def take_back_lines(repo: Repo, session_id: str, oid: str, paths: Collection[str
     credits = {path: credit.paths[path] for path in paths if path in credit.paths}
     data: SessionData = {
         "session_id": session_id,
-        "lines": line_replay.build_entries(session_id, credits, credit.checkpoints),
+        "lines": line_credit.build_entries(session_id, credits, credit.checkpoints),
         "replaces_lines": True,
         "metadata": {"initial_attribution": credit.compute_attribution(session_id)},
     }
@@ -119,21 +119,38 @@ def _find_recorded_authors(
     its old path."""
     contents = {path: oid for path, (*_, mode, oid) in changes.items() if oid and mode in _FILES}
     added = {path: oid for path, oid in contents.items() if not changes[path][1]}
-    removed = {
-        path: str(stored[-1].get("oid"))
-        for record in records
-        for path in record["lines"] or ()
-        if added and not (changes[path][3] if path in changes else before(path))
-        if (stored := line_authors.list_entries(record, path))
-    }
+    removed: dict[str, str] = {}
+    if added:
+        removed = _list_removed(records, changes, before)
     origins = file_moves.find_moves(
-        removed, added, lambda oid: line_replay.split_lines(evidence.readers.read_blob(oid))
+        removed, added, lambda oid: line_evidence.split_lines(evidence.readers.read_blob(oid))
     )
-    return {
-        path: evidence.readers.credit_blob(records, path, oid)
-        or evidence.readers.credit_blob(records, origins.get(path, path), oid)
-        for path, oid in contents.items()
-    }
+    authors: dict[str, dict[int, Author]] = {}
+    for path, oid in contents.items():
+        authors[path] = evidence.readers.credit_blob(records, path, oid)
+        if not authors[path] and path in origins:
+            authors[path] = evidence.readers.credit_blob(records, origins[path], oid)
+    return authors
+
+
+def _list_removed(
+    records: Sequence[LineRecord], changes: Changes, before: Lookup
+) -> dict[str, str]:
+    """path -> its last recorded blob, for the recorded paths that a commit has not got."""
+    removed: dict[str, str] = {}
+    for record in records:
+        for path in record["lines"] or ():
+            stored = line_authors.list_entries(record, path)
+            if stored and not _has_path(path, changes, before):
+                removed[path] = str(stored[-1].get("oid"))
+    return removed
+
+
+def _has_path(path: str, changes: Changes, before: Lookup) -> bool:
+    """Whether a commit with these changes of the tree before has a path."""
+    if path in changes:
+        return bool(changes[path][3])
+    return before(path) is not None
 
 
 def _are_sources_complete(
@@ -155,7 +172,7 @@ def _are_sources_complete(
             return False
         carried.update(listing.list_linked(objects, oid))
         for path, (*_, new) in read_changes(objects, commit)[1].items():
-            if new and not (changes[path][3] if path in changes else before(path)):
+            if new and not _has_path(path, changes, before):
                 return False
     return carried.issuperset(ids) and bool(old_commits)
 
@@ -166,7 +183,7 @@ def _list_typed_lines(
     """The person's lines in a commit that replaced others: those of old commits without a
     checkpoint, and those added since."""
     credit = commit_lines.Credit(repo, commit, changes, (), old_commits)
-    return {p: {n for n, who in c["added"] if who == PERSON} for p, c in credit.paths.items()}
+    return {path: set(part.list_persons_lines()) for path, part in credit.paths.items()}
 
 
 def _write(repo: Repo, items: Sequence[tuple[str, SessionData]]) -> None:
@@ -188,7 +205,7 @@ def _collect_standing(
         oid = changes[path][3] or ""
         recorded = any(_is_recorded(record, path, oid) for record in records)
         credit = _build_credit(oid, lines, typed.get(path, set()) - lines.keys())
-        if credit["added"] and not (recorded and len(credit["added"]) == len(lines)):
+        if credit.added and not (recorded and len(credit.added) == len(lines)):
             credits[path] = credit
             elsewhere |= history.map_checkpoints(lines.values())
     if credits:
@@ -202,28 +219,22 @@ def _is_recorded(record: LineRecord, path: str, oid: str) -> bool:
 
 def _build_credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
     writers = {n: history.make_writer(author) for n, author in decided.items()}
-    added: list[tuple[int, Writer]] = sorted({**writers, **dict.fromkeys(persons, PERSON)}.items())
-    return {
-        "oid": oid,
-        "added": added,
-        "removed": [],
-        "lost": [],
-        "moved": set(),
-        "uncounted": False,
-    }
+    writers.update(dict.fromkeys(persons, PERSON))
+    return PathCredit(oid, sorted(writers.items()))
 
 
 def _build_data(
     records: Sequence[LineRecord],
     credits: dict[str, PathCredit],
-    checkpoints: Mapping[Writer, str],
+    known: Mapping[Writer, str],
     credit: commit_lines.Credit | None = None,
 ) -> list[SessionData]:
+    """known: where each writer is recorded."""
     data: list[SessionData] = []
     for record in records:
         session_id = record["session_id"]
-        elsewhere = {w: i for w, i in checkpoints.items() if i != record["checkpoint_id"]}
-        lines = line_replay.build_entries(session_id, credits, elsewhere)
+        elsewhere = {w: i for w, i in known.items() if i != record["checkpoint_id"]}
+        lines = line_credit.build_entries(session_id, credits, elsewhere)
         part: SessionData = {"session_id": session_id, "lines": lines}
         if credit:
             part["metadata"] = {"initial_attribution": credit.compute_attribution(session_id)}
@@ -235,25 +246,26 @@ def _count_amended(
     credit: commit_lines.Credit, records: Sequence[LineRecord], evidence: Evidence
 ) -> list[SessionData]:
     """Lines and sums of an amended commit: recorded authors stay, credit has the others."""
-    checkpoints = dict(credit.checkpoints)
+    known = dict(credit.checkpoints)
     for path, part in credit.paths.items():
-        if part["oid"]:
-            recorded = evidence.readers.credit_blob(records, path, part["oid"])
-        else:
-            recorded = {}
-        part["added"] = [
-            (n, history.make_writer(recorded[n]) if n in recorded else writer)
-            for n, writer in part["added"]
-        ]
-        checkpoints |= history.map_checkpoints(recorded.values())
-    data = _build_data(records, credit.paths, checkpoints, credit)
-    return data if any(map(_differs, records, data)) else []
+        if part.oid:
+            recorded = evidence.readers.credit_blob(records, path, part.oid)
+            part.correct({n: history.make_writer(author) for n, author in recorded.items()})
+            known |= history.map_checkpoints(recorded.values())
+    data = _build_data(records, credit.paths, known, credit)
+    if any(map(_differs, records, data)):
+        return data
+    return []
 
 
 def _differs(record: LineRecord, data: SessionData) -> bool:
     """Whether data says anything about a session's lines that its record does not."""
-    sums = [record["metadata"].get("initial_attribution"), data["metadata"]["initial_attribution"]]
-    old, new = ({**(part or {}), "calculated_at": ""} for part in sums)
-    return old != new or not all(
-        _is_recorded(record, path, entries[0]["oid"]) for path, entries in data["lines"].items()
-    )
+    old = dict(record["metadata"].get("initial_attribution") or {})
+    new = dict(data["metadata"]["initial_attribution"])
+    old["calculated_at"] = new["calculated_at"]
+    if old != new:
+        return True
+    for path, entries in data["lines"].items():
+        if not _is_recorded(record, path, entries[0]["oid"]):
+            return True
+    return False

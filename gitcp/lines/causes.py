@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gitcp.errors import Error
 from gitcp.git import decode_name
-from gitcp.lines import blame_format
+from gitcp.lines import blame_options
 from gitcp.lines.committed import history
 from gitcp.text import prompt_text
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git import Git
     from gitcp.git.repo import Repo
-    from gitcp.lines.blame_format import BlameEntry
     from gitcp.lines.committed.evidence import Evidence
+    from gitcp.lines.porcelain import BlameEntry
 
 NOBODY = "not recorded"
 YOU = "you"  # who wrote what is not committed
@@ -62,7 +62,7 @@ def list_causes(
 
     Raises Error for a file without lines.
     """
-    options = blame_format.ask_file(path, revision)
+    options = blame_options.ask_file(path, revision)
     listed = list(evidence.blame_lines(git, options, contents=True))
     if not listed:
         raise Error(f"'{path}' has no lines")

@@ -13,8 +13,8 @@ from gitcp.record import journal, unheard
 from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Opening, Settlement, WrittenLine
 from gitcp.record.journal.stretches import collect_work
-from gitcp.text import console, line_replay
-from gitcp.text.ids import PERSON, UNKNOWN
+from gitcp.text import console, line_credit
+from gitcp.text.ids import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,31 +23,34 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
+    from gitcp.lines.committed.history import History
     from gitcp.record.journal.line_kinds import JournalLine
-    from gitcp.text.line_replay import PathCredit
-    from gitcp.text.record_types import Commit, State, Writer
+    from gitcp.text.line_credit import PathCredit
+    from gitcp.text.record_types import Commit, Entry, State, Writer
 
 _MOST = 40  # paths of a commit whose history is read, since the person waits
 
 
-def _find_committed_authors(
-    repo: Repo, commit: Commit, path: str, oid: str, holder: str
-) -> tuple[dict[int, Writer], dict[Writer, str]]:
-    """(the authors of a content in earlier commits, their checkpoints); holder: a commit that has
-    the content, "" if unknown.  Of what a partial or shallow clone lacks for it nothing is said: a
-    person commits, and asks for no history."""
+def _open_history(repo: Repo, commit: Commit) -> History:
+    """What earlier commits say of the lines of contents."""
+    from gitcp.lines.committed import evidence, history
 
     parent = ""
     if commit["parents"]:
         parent = commit["parents"][0]
-    with console.Collected(), Objects(repo):
-        from gitcp.lines.committed import evidence
+    committed = evidence.Evidence(repo, worktree=False, proven_alone=True)
+    return history.History(repo, committed.blame_lines, parent, commit["oid"])
 
-        committed = evidence.Evidence(repo, worktree=False, proven_alone=True)
-        from gitcp.lines.committed import history
 
-        before = history.History(repo, committed.blame_lines, parent, commit["oid"])
-        return before.find_authors(path, oid, holder), before.checkpoints
+def _read_entries(repo: Repo, oid: str, paths: Iterable[str]) -> dict[str, Entry]:
+    """The entries that a commit has at these paths."""
+    look_up = Lookup(repo.objects, find_tree(repo.objects, oid))
+    entries: dict[str, Entry] = {}
+    for path in paths:
+        entry = look_up(path)
+        if entry:
+            entries[path] = entry
+    return entries
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
@@ -59,29 +62,10 @@ def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterabl
         evidence = Evidence(repo, worktree=False, proven_alone=True)
         for old in replaced:
             for path, part in paths.items():
-                if any(writer == PERSON for _, writer in part["added"]):
-                    silent = evidence.list_silent_lines(old, path, part["oid"])
-                    part["added"] = [
-                        (n, UNKNOWN if writer == PERSON and n in silent else writer)
-                        for n, writer in part["added"]
-                    ]
-
-
-def _find_checkpoints(
-    repo: Repo, lines: Sequence[JournalLine], authors: Iterable[Writer]
-) -> dict[Writer, str]:
-    """For each author in the journal, the checkpoint of the commit that took his work."""
-    checkpoints: dict[Writer, str] = {}
-    for writer in authors:
-        commits = _list_commits_since(lines, writer)
-
-        from gitcp.checkpoints import listing
-
-        for i in (i for oid in commits for i in listing.list_linked(repo.objects, oid)):
-            if writer[0] in stored.list_session_ids(repo, i):
-                checkpoints[writer] = i
-                break
-    return checkpoints
+                typed = part.list_persons_lines()
+                if typed:
+                    silent = evidence.list_silent_lines(old, path, part.oid)
+                    part.correct({line: UNKNOWN for line in typed if line in silent})
 
 
 def _list_commits_since(lines: Sequence[JournalLine], writer: Writer) -> list[str]:
@@ -115,14 +99,14 @@ class Credit:
         def find_committed(path: str, oid: str, holder: str) -> dict[int, Writer]:
             if next(counter) >= _MOST:
                 return {}
-            writers, checkpoints = _find_committed_authors(repo, commit, path, oid, holder)
-            self.checkpoints |= checkpoints
+            # A person commits, and asks for no history: of what a clone lacks nothing is said.
+            with console.Collected(), Objects(repo):
+                history = _open_history(repo, commit)
+                writers = history.find_authors(path, oid, holder)
+            self.checkpoints |= history.checkpoints
             return writers
 
-        lookups = [
-            Lookup(repo.objects, find_tree(repo.objects, oid)) for oid in commit["parents"][1:]
-        ]
-        other_parents = [{p: e for p in changes if (e := lookup(p))} for lookup in lookups]
+        other_parents = [_read_entries(repo, oid, changes) for oid in commit["parents"][1:]]
         edits = edit_lines.Edits(repo.objects, self.lines, find_committed)
         self.paths = edits.credit_paths(changes, other_parents)
         if replaced:
@@ -131,18 +115,29 @@ class Credit:
             from gitcp.record.unheard import unrecorded
 
             unrecorded.credit_nobody(repo, commit, self.paths)
-        own = {"", *(state["session_id"] for state in sessions)}
+        own = {state["session_id"] for state in sessions}
+        own.add("")
         writers = set()
         for part in self.paths.values():
-            for _, writer in part["added"]:
+            for _, writer in part.added:
                 writers.add(writer)
-        foreign = {w for w in writers - self.checkpoints.keys() if w[0] not in own}
-        if foreign:
-            self.checkpoints |= _find_checkpoints(repo, self.lines, foreign)
+        for writer in writers - self.checkpoints.keys():
+            if writer[0] not in own:
+                self._find_checkpoint(repo, writer)
+
+    def _find_checkpoint(self, repo: Repo, writer: Writer) -> None:
+        """Find the checkpoint of the commit that took the work of an author in the journal."""
+        from gitcp.checkpoints import listing
+
+        for oid in _list_commits_since(self.lines, writer):
+            for checkpoint_id in listing.list_linked(repo.objects, oid):
+                if writer[0] in stored.list_session_ids(repo, checkpoint_id):
+                    self.checkpoints[writer] = checkpoint_id
+                    return
 
     def compute_attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
-        counts = line_replay.compute_attribution(session_id, self.paths.values())
+        counts = line_credit.compute_attribution(session_id, self.paths.values())
         return {"calculated_at": format_now(), **counts}
 
     def list_touched(self, session_id: str) -> set[str]:
@@ -150,20 +145,19 @@ class Credit:
         return {
             path
             for path in collect_work(self.lines, session_id).list_paths()
-            if path in self.paths and session_id in line_replay.list_sessions(self.paths[path])
+            if path in self.paths and session_id in self.paths[path].list_sessions()
         }
 
     def build_ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
         """The session's ranges for lines.json."""
-        return line_replay.build_entries(session_id, self.paths, self.checkpoints)
+        return line_credit.build_entries(session_id, self.paths, self.checkpoints)
 
     def list_turns(self, session_id: str, path: str) -> list[str]:
         """The turns of a session that wrote lines of a path; if none did, those that changed it."""
-        credit: PathCredit | None = self.paths.get(path)
-        if credit:
-            turns = line_replay.list_turns(session_id, credit)
-        else:
-            turns = []
+        part: PathCredit | None = self.paths.get(path)
+        turns: list[str] = []
+        if part:
+            turns = part.list_turns(session_id)
         return turns or list(dict.fromkeys(w[1] for w, _ in self._list_edits(session_id, path)))
 
     def is_by_window(self, session_id: str, path: str) -> bool:
@@ -174,12 +168,11 @@ class Credit:
     def map_tools(self, session_id: str) -> dict[str, dict[str, str]]:
         """tool use id -> model and agent, by the journal, of the tool uses that wrote a session's
         lines."""
-        tool_ids = {
-            tool_id
-            for credit in self.paths.values()
-            for _, (writer_session, _, tool_id) in credit["added"]
-            if writer_session == session_id and tool_id
-        }
+        tool_ids: set[str] = set()
+        for part in self.paths.values():
+            for _, (writer_session, _, tool_id) in part.added:
+                if writer_session == session_id and tool_id:
+                    tool_ids.add(tool_id)
         tools: dict[str, dict[str, str]] = {}
         for line in self.lines:
             if isinstance(line, Opening) and line.session == session_id and line.call in tool_ids:

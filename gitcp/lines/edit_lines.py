@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.record.journal import credit
-from gitcp.text import line_replay, pairing
+from gitcp.text import line_credit, line_evidence, line_replay, pairing
 from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.line_replay import Version
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gitcp.text import record_types
     from gitcp.text.carry.moves import Place, Source
     from gitcp.text.carry.text import Text
-    from gitcp.text.line_replay import PathCredit, Regains, Replay
+    from gitcp.text.line_credit import PathCredit
+    from gitcp.text.line_replay import Regains, Replay
     from gitcp.text.record_types import Writer
 
     # (path, blob, a commit that has it or '' to search the recent HEADs) -> line index -> author
@@ -37,8 +38,6 @@ class Edits:
         self, objects: Objects, lines: Sequence[JournalLine], committed: Committed | None = None
     ) -> None:
         """committed: finds the authors of a content that the journal knows only as committed."""
-        from gitcp.record.journal import credit
-
         self._objects = objects
         self._committed = committed
         self.reads_history = committed is not None
@@ -60,15 +59,18 @@ class Edits:
 
     def get_content(self, mode: str, oid: str | None) -> Version | None:
         """A content; None if its blob is missing."""
-        name = oid if oid and mode in _FILES else ""
+        name = ""
+        if oid and mode in _FILES:
+            name = oid
         if name not in self._contents:
             blob = self._objects.read(name)
-            data = blob[2] if blob and blob[1] == "blob" else None
             if blob is None:
-                content = None
+                self._contents[name] = None
+            elif blob[1] == "blob":
+                lines = line_evidence.split_text_lines(name, blob[2])
+                self._contents[name] = Version(name, lines)
             else:
-                content = Version(name, line_replay.split_text_lines(name, data))
-            self._contents[name] = content
+                self._contents[name] = Version(name, ())
         return self._contents[name]
 
     def _read_content(self, entry: record_types.Version) -> Version | None:
@@ -77,8 +79,6 @@ class Edits:
 
     def trace_content(self, path: str) -> list[Edit]:
         """trace_content() of the journal's edits."""
-        from gitcp.record.journal import credit
-
         return credit.trace_content(self._list_related(path), path)
 
     def _list_related(self, path: str) -> list[Edit]:
@@ -117,11 +117,11 @@ class Edits:
                     origin = self.get_content(*changes[origins[path]][:2])
                 replay = self.replay_path(path, origin or parent)
                 elsewhere = self.look_elsewhere(path, None, PERSON)
-                credited[path] = line_replay.credit_path(
+                credited[path] = line_credit.credit_path(
                     replay, parents, content, origin, elsewhere
                 )
         for path in credited.keys() & set(origins.values()):
-            credited[path]["uncounted"] = True
+            credited[path].leave_out()
         return credited
 
     def _find_moves(self, changes: Changes) -> dict[str, str]:
@@ -137,13 +137,15 @@ class Edits:
 
     def _read_lines(self, oid: str) -> Sequence[bytes]:
         content = self.get_content(_FILES[0], oid)
-        return content.lines if content else ()
+        if content is None:
+            return ()
+        return content.lines
 
     def read_ahead(self, changes: Changes) -> None:
         """Have the contents in memory that a replay of changed paths asks for one by one."""
-        sides = [*changes.values()]
-        named = [(mode, oid) for mode, oid, *_ in sides] + [(mode, oid) for *_, mode, oid in sides]
-        for path in changes:
+        named: list[tuple[str, str | None]] = []
+        for path, (old_mode, old, mode, new) in changes.items():
+            named += [(old_mode, old), (mode, new)]
             for line in self.trace_content(path):
                 named += filter(None, (line.before, line.after))
         self._objects.read_ahead(oid for mode, oid in named if oid and mode in _FILES)
@@ -172,15 +174,19 @@ class Edits:
     ) -> Kind:
         earlier = [line for line in self.lines if line.at < at]
         chain = credit.trace_content(earlier, path)
+        first: Version | None = parent
+        origin = path
         if chain:
             first = self._read_content(chain[0].before)
-        else:
-            first = parent
+            origin = chain[0].path
         start = first or parent
-        origin = chain[0].path if chain else path
-        asks = reading or any(line.follows or line.how == "restored" for line in chain)
-        committed = self._committed if asks else None
-        lines = kind(start, (lambda: committed(origin, start.oid, "")) if committed else None)
+        committed = None
+        before_first = None
+        if reading or any(line.follows or line.how == "restored" for line in chain):
+            committed = self._committed
+        if committed:
+            before_first = _ask_later(committed, origin, start.oid)
+        lines = kind(start, before_first)
         oid = start.oid
         is_after_gap = first is None
         begun: list[tuple[int, int]] = []  # when each step was made, and how many lines were before
@@ -188,14 +194,12 @@ class Edits:
             begun.append((line.made, lines.count))
             before = self._read_content(line.before)
             after = self._read_content(line.after)
-            lines.at = line.at
+            lines.begin_step(UNKNOWN, line.at)
             if before is not None and before.oid != oid and not line.follows:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
+                recorded: Mapping[int, Writer] = {}
                 if committed:
                     recorded = committed(line.path, before.oid, "")
-                else:
-                    recorded = {}
-                lines.cause = UNKNOWN
                 lines.add_step(
                     before, UNKNOWN, line_replay.accepts_any_line, recorded, is_kept=True
                 )
@@ -223,14 +227,18 @@ class Edits:
         writer: Writer,
     ) -> None:
         """Add an edit of writer to the replay of its path."""
-        recorded = {} if lines.knows(after) else self._find_recorded(line, after)
-        is_settled = (line.path, before.oid if before else "") in self._settled
-        is_kept = is_settled or line.is_stashed
+        path = line.path
+        recorded: Mapping[int, Writer] = {}
         elsewhere = None
-        # A large file is seen long after it was written.
-        if not lines.knows(after) and line.is_kept:
-            elsewhere = self.look_elsewhere(line.path, line.at, writer)
-        lines.cause = line.cause
+        if not lines.knows(after):
+            recorded = self._find_recorded(line, after)
+            if line.is_kept:  # else it is large, and seen long after it was written
+                elsewhere = self.look_elsewhere(path, line.at, writer)
+        old_oid = ""
+        if before:
+            old_oid = before.oid
+        is_kept = (path, old_oid) in self._settled or line.is_stashed
+        lines.begin_step(line.cause, line.at)
         regains = choose_regains(line.how)
         lines.add_step(after, writer, regains, recorded, is_kept, elsewhere)
 
@@ -259,15 +267,21 @@ class Edits:
             source = self.get_content("100644", oid)
             if source is None:
                 return dict.fromkeys(range(len(content.lines)), UNKNOWN)
+            committed: Mapping[int, Writer] = {}
             if self._committed and commit:
                 committed = self._committed(path, oid, commit)
-            else:
-                committed = {}
             carried = origins.carry(self.read_text(source), self.read_text(content))
             for line, origin in enumerate(carried.origins):
                 if origin >= 0:
                     authors.setdefault(line, committed.get(origin, UNKNOWN))
         return authors
+
+
+def _ask_later(committed: Committed, path: str, oid: str) -> Callable[[], Mapping[int, Writer]]:
+    def ask() -> Mapping[int, Writer]:
+        return committed(path, oid, "")
+
+    return ask
 
 
 # Lines that an edit may have brought from other paths, as the journal tells of them.  What a path
@@ -334,7 +348,9 @@ class Elsewhere:
         from bisect import bisect_left, bisect_right
 
         lines = self._edits.lines
-        at = _NOW if self._at is None else self._at
+        at = self._at
+        if at is None:
+            at = _NOW
         start = bisect_left(lines, at, key=lambda line: line.at)
         end = bisect_right(lines, at, key=lambda line: line.at)
         if end - start > _MANY:
@@ -394,4 +410,4 @@ def choose_regains(how: str) -> Regains:
     work only with a significant one."""
     if how == "restored":
         return line_replay.accepts_any_line
-    return line_replay.is_significant
+    return line_evidence.is_significant

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git.objects.patches import Change
     from gitcp.git.repo import Repo
+    from gitcp.lines.committed.recorded import LineAuthors
     from gitcp.lines.tally import CommitCounts
     from gitcp.text.record_types import Entry, Record
 
@@ -62,12 +63,9 @@ def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[li
     warnings = []
     with Objects(repo):
         for oid, lines in _list_commits(repo, revisions, *options):
-            warnings += [
-                f"left out of the note on '{abbreviate(oid)}': '{path}'"
-                for path in lines
-                if not exports.can_name(path)
-                and any(author["who"] == "session" for author in lines[path].values())
-            ]
+            for path, authors in lines.items():
+                if not exports.can_name(path) and _has_session(authors):
+                    warnings.append(f"left out of the note on '{abbreviate(oid)}': '{path}'")
             logs[oid] = exports.build_log(oid, lines, _read_committer(repo.objects, oid)[0])
         if not logs:
             return [], warnings
@@ -78,7 +76,13 @@ def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[li
 def _write_notes(repo: Repo, logs: Mapping[str, Log]) -> tuple[list[str], list[str]]:
     """Write the notes once; return (commits whose note changed, warnings)."""
     tip = read_commit(repo.objects, notes.AI)
-    tree = tip["tree"] if tip else None
+    tree = None
+    old_tip = None
+    parents = []
+    if tip:
+        tree = tip["tree"]
+        old_tip = tip["oid"]
+        parents = [old_tip]
     edits: dict[str, Entry | None] = {}
     changed = []
     refused = []
@@ -104,11 +108,16 @@ def _write_notes(repo: Repo, logs: Mapping[str, Log]) -> tuple[list[str], list[s
             changed.append(oid)
     if edits:
         edited = edit_tree(repo.objects, tree, edits)
-        commit = write_commit(repo, edited, [tip["oid"]] if tip else [], _SUBJECT)
+        commit = write_commit(repo, edited, parents, _SUBJECT)
         if repo.config.get_option("gitcp.ai-notes"):
             refs.set_markers(repo)
-        refs.update_refs(repo, [(notes.AI, commit, tip["oid"] if tip else None)], "gitcp: note")
+        refs.update_refs(repo, [(notes.AI, commit, old_tip)], "gitcp: note")
     return changed, refused
+
+
+def _has_session(authors: Mapping[int, Author]) -> bool:
+    """Whether a session wrote one of these lines."""
+    return any(author["who"] == "session" for author in authors.values())
 
 
 def _list_commits(
@@ -234,15 +243,18 @@ def describe_commit(evidence: Evidence, change: Change) -> CommitCounts:
     """A commit with its records and the authors of its lines."""
     oid = change["oid"]
     commit = evidence.get_commit(change["oid"])
-    added = (patch["path"] for patch in change["patches"] if patch["hunks"] and patch["path"])
+    known: dict[str, LineAuthors] = {}
+    for patch in change["patches"]:
+        if patch["hunks"] and patch["path"]:
+            authors = evidence.find_line_authors(oid, patch["path"])
+            if authors:
+                known[patch["path"]] = authors
     return {
         **change,
         "linked": bool(commit.ids),
         "unsaid": evidence.find_default_author(oid),
         "records": [{**record, "lines": None} for record in commit.records],
-        "known": {
-            path: authors for path in added if (authors := evidence.find_line_authors(oid, path))
-        },
+        "known": known,
     }
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from gitcp.checkpoints.format import line_authors
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
-from gitcp.lines import blame_format, uncommitted
+from gitcp.lines import blame_options, porcelain, uncommitted
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.record import journal
 from gitcp.record.journal import credit
-from gitcp.text import line_replay
+from gitcp.text import line_evidence, line_replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git.objects.patches import Change
     from gitcp.git.repo import Repo
-    from gitcp.lines.blame_format import BlameEntry
     from gitcp.lines.patch_text import PatchPart
+    from gitcp.lines.porcelain import BlameEntry
     from gitcp.text.line_replay import Version
 
 _SPANS = 500  # ranges that git blame gets; of more lines it is asked for the whole file
@@ -148,7 +148,7 @@ class PatchAuthors:
             if oid and oid.startswith(part.new):
                 data = objects.read_blob(oid)
                 if data is not None:
-                    return line_replay.Version(oid, line_replay.split_text_lines(oid, data))
+                    return line_replay.Version(oid, line_evidence.split_text_lines(oid, data))
         return None
 
     def _find_holder(self, part: PatchPart) -> str:
@@ -179,13 +179,13 @@ class PatchAuthors:
     def _credit_content(self, part: PatchPart, content: Version) -> dict[int, AddedLine]:
         """The added lines of a content that is not committed: of a line that HEAD has, git says
         from which commit it is."""
-        authors, times = self._evidence.credit_content(part.path, content)
+        credited = self._evidence.credit_content(part.path, content)
         name = self._repo.config.get("user.name") or "you"
         lines = self._blame(part, "HEAD", content.oid) or {}
         for number in part.list_added():
             if number not in lines:
-                author = authors.get(number) or line_authors.build_nobody("person")
-                at = times.get(number, 0) // 10**9 or None
+                author = credited.authors.get(number) or line_authors.build_nobody("person")
+                at = credited.times.get(number, 0) // 10**9 or None
                 lines[number] = AddedLine(author, name, _ZEROS, part.path, number, at)
         return lines
 
@@ -194,7 +194,7 @@ class PatchAuthors:
 
         blob: a content to blame in the place of the commit's."""
         numbers = part.list_added()
-        spans = line_replay.group_runs(numbers)
+        spans = line_evidence.group_runs(numbers)
         if len(spans) > _SPANS:
             spans = []
         with tempfile.NamedTemporaryFile(prefix="gitcp-") as file:
@@ -203,7 +203,7 @@ class PatchAuthors:
                 file.write(self._repo.objects.need(blob, "blob"))
                 file.flush()
                 words += ["--contents", file.name]
-            options = blame_format.parse_arguments([*words, commit, "--", part.path])
+            options = blame_options.parse_arguments([*words, commit, "--", part.path])
             try:
                 entries = history.start_blame(self._repo.git, options)()
             except Error:
@@ -211,7 +211,7 @@ class PatchAuthors:
         wanted = set(numbers)
         entries = [
             entry
-            for entry in blame_format.complete_entries(entries)
+            for entry in porcelain.complete_entries(entries)
             if entry["final"] in wanted and entry["oid"].strip("0")
         ]
         self._evidence.prefetch(entries, contents=True)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from gitcp.agents import transcripts
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
-from gitcp.lines import sums
+from gitcp.lines import costs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.git.repo import Repo
-    from gitcp.lines.sums import Cost
+    from gitcp.lines.costs import Cost
     from gitcp.text.record_types import Usage
 
 
@@ -31,7 +31,7 @@ class Prices:
 
     def sum_record(self, spent: Mapping[tuple[str, str], Usage]) -> dict[str, Any]:
         """What `gitcp stats --cost` adds to its record.  spent: (agent, model) -> tokens."""
-        total, unpriced = sums.sum_costs(((m, used) for (_, m), used in spent.items()), self.cost)
+        total, unpriced = costs.sum_costs(((m, used) for (_, m), used in spent.items()), self.cost)
         models = [
             {"agent": agent, "model": model, "amount": self.cost(model, used) if model else None}
             for (agent, model), used in sorted(spent.items())
@@ -59,9 +59,9 @@ def _load_file(repo: Repo, path: str) -> Prices:
     except GitError as e:
         raise Error(f"cannot read the prices in '{path}': {e.shorten()}") from None
     pairs = (entry.partition("\n") for entry in decode_name(out).split("\0") if entry)
-    table = sums.read_table((key, value) for key, _, value in pairs)
+    table = costs.read_table((key, value) for key, _, value in pairs)
     source = f"'{os.path.basename(path)}'" + (f" of {table.date}" if table.date else "")
-    return Prices(sums.build_cost(table.prices), table.currency, source)
+    return Prices(costs.build_cost(table.prices), table.currency, source)
 
 
 def list_price(model: str, used: Usage, day: datetime | None = None) -> float | None:

@@ -16,7 +16,7 @@ from gitcp.agents import name_call
 from gitcp.agents.reading.items import list_items
 from gitcp.agents.transcripts import agent_words, blocks, load_entry
 from gitcp.checkpoints import redact
-from gitcp.text import line_replay, pairing
+from gitcp.text import line_evidence, pairing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _list_written(texts: Texts, calls: Collection[Call]) -> dict[Call, list[list
         old = _split_stripped(before)
         new = _split_stripped(after)
         _, added = pairing.find_changed_lines(old, new)
-        for first, last in line_replay.group_runs(added):
+        for first, last in line_evidence.group_runs(added):
             written.setdefault(call, []).append(new[first : last + 1])
     return written
 
@@ -233,4 +233,4 @@ def _get_first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 def _select_telling(text: str) -> set[bytes]:
     data = text.encode("utf-8", "surrogateescape")
-    return line_replay.select_significant(set(data.split(b"\n")))
+    return line_evidence.select_significant(set(data.split(b"\n")))

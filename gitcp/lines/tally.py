@@ -116,7 +116,10 @@ class Tally:
         for file in self.files:
             row = files.setdefault(file.path, {})
             for who, lines in file.added.items():
-                key = who if isinstance(who, str) else who[2]
+                if isinstance(who, str):
+                    key = who
+                else:
+                    _, _, key = who
                 row[key] = row.get(key, 0) + lines
         return files
 
@@ -149,10 +152,10 @@ class Tally:
 
 def unpack_tally(packed: Sequence[Any]) -> Tally:
     """The tally of which this is the result of pack()."""
-    tally = Tally(*packed)
-    tally.files = [FileTally(*file) for file in packed[-2]]
-    tally.sessions = [SessionTally(*session) for session in packed[-1]]
-    return tally
+    facts = list(packed)
+    facts[-2] = [FileTally(*file) for file in packed[-2]]
+    facts[-1] = [SessionTally(*session) for session in packed[-1]]
+    return Tally(*facts)
 
 
 def count_commit(commit: CommitCounts) -> Tally:
@@ -182,7 +185,9 @@ def _describe_session(record: LineRecord) -> SessionTally:
     metadata = record["metadata"]
     agent = str(metadata.get("agent") or "")
     turns = metadata.get("turns")
-    ids = list(turns) if isinstance(turns, dict) else []
+    ids: list[str] = []
+    if isinstance(turns, dict):
+        ids = list(turns)
     spent: dict[str, Any] | None = None
     used = metadata.get("token_usage_delta")
     if isinstance(used, dict):
@@ -215,7 +220,9 @@ def find_model(turns: object) -> str:
         return ""
     about = [turn for turn in turns.values() if isinstance(turn, dict)]
     models = {str(turn["model"]) for turn in about if turn.get("model")}
-    return models.pop() if len(models) == 1 else ""
+    if len(models) == 1:
+        return models.pop()
+    return ""
 
 
 def make_counts() -> Counts:
@@ -265,5 +272,7 @@ def _count_removed_lines(patch: Patch) -> int:
 
 def _count_by_neighbours(commit: CommitCounts, patch: Patch) -> int:
     known = commit["known"].get(patch["path"], {})
-    new = line_authors.list_new_lines(patch["hunks"]) if known else ()
+    if not known:
+        return 0
+    new = line_authors.list_new_lines(patch["hunks"])
     return sum([line in known and "by_neighbours" in known[line] for line in new])

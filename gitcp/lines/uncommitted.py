@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass, field
 
 from gitcp.checkpoints.format import line_authors
 from gitcp.errors import Error
@@ -17,7 +18,7 @@ from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.through_git import open_quarantine
 from gitcp.record.unheard import unrecorded
 from gitcp.text import ids as ids_
-from gitcp.text import line_replay
+from gitcp.text import line_evidence, line_replay
 from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ def read_content(repo: Repo, path: str) -> Version | None:
     if not entry:
         return None
     repo.objects.ahead.hold(entry[1], "blob", data)
-    return line_replay.Version(entry[1], line_replay.split_text_lines(entry[1], data))
+    return line_replay.Version(entry[1], line_evidence.split_text_lines(entry[1], data))
 
 
 def date_change(repo: Repo, path: str) -> unrecorded.Change:
@@ -75,6 +76,17 @@ def convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
         return repo.git.run("cat-file", "blob", out.strip(), env=env)[1]
 
 
+@dataclass(slots=True)
+class OpenLines:
+    """What is known of the lines of a content that is not committed, from 1 on.
+
+    times: when each was written, in ns; 0 or missing: not known.  content: all lines."""
+
+    authors: dict[int, Author] = field(default_factory=dict)
+    times: Mapping[int, int] = field(default_factory=dict)
+    content: Sequence[bytes] = ()
+
+
 class _Dated(line_replay.Replay):
     """A replay that notes when each line was added."""
 
@@ -86,7 +98,7 @@ class _Dated(line_replay.Replay):
 
     def _add_line(self, who: Writer) -> int:
         number = super()._add_line(who)
-        self.times[number] = self.at
+        self.times[number] = self._at
         return number
 
 
@@ -96,25 +108,27 @@ def find_authors(
     content: Version,
     committed: Committed,
     lines: Collection[int] | None = None,
-) -> tuple[dict[int, Author], dict[int, int]]:
-    """(line -> its author as a commit made now would have it, line -> when it was written, in ns),
-    of the lines of path, from 1 on.  A line whose time is unknown has 0 or is missing.
+) -> OpenLines:
+    """The authors of the lines of path as a commit made now would have them.
 
     content: of read_content().  In a file without lines (has_no_lines()) all have the only
     author of its edits.  committed: as for edit_lines.Edits.  lines: those that are asked, None for
     all: the history is read only for one that was committed before."""
     base = repo.objects.read(f"HEAD:{path}")
     edits = edit_lines.Edits(repo.objects, _look_at_path(repo, path), committed)
-    parent = edits.get_content("100644", base[0] if base else None)
+    base_oid = None
+    if base:
+        base_oid = base[0]
+    parent = edits.get_content("100644", base_oid)
     if parent is None:
-        return {}, {}
+        return OpenLines()
     data = repo.objects.need(content.oid, "blob")
-    if line_replay.has_no_lines(data):
+    if line_evidence.has_no_lines(data):
         author = _build_author(repo, _find_sole_writer(edits.trace_content(path), parent.oid))
-        return dict.fromkeys(range(1, data.count(b"\n") + 2), author), {}
+        return OpenLines(dict.fromkeys(range(1, data.count(b"\n") + 2), author))
     replayed = edits.replay_as(_Dated, path, parent, reading=True)
     if not replayed.knows(content):
-        replayed.at = 0
+        replayed.begin_step(UNKNOWN, 0)
         regains = edit_lines.choose_regains(credit.BETWEEN)
         elsewhere = edits.look_elsewhere(path, None, PERSON)
         replayed.add_step(content, PERSON, regains, elsewhere=elsewhere)
@@ -125,7 +139,7 @@ def find_authors(
             continue
         authors[line] = _build_author(repo, replayed.get_author(number))
         times[line] = replayed.times.get(replayed.get_root(number), 0)
-    return authors, times
+    return OpenLines(authors, times, content.lines)
 
 
 def _find_sole_writer(chain: Sequence[Edit], committed: str) -> Writer:
@@ -135,19 +149,28 @@ def _find_sole_writer(chain: Sequence[Edit], committed: str) -> Writer:
         writers.add(line.author)
         if (line.after or ("", ""))[1] == committed:
             writers.clear()
-    writers = writers or {PERSON}
-    return writers.pop() if len(writers) == 1 else UNKNOWN
+    if not writers:
+        return PERSON
+    if len(writers) == 1:
+        return writers.pop()
+    return UNKNOWN
 
 
 def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
     """The ids of commits that a squash or a pick has applied to the index, and of whose work the
     blob at path has some."""
     base = repo.objects.read(f"HEAD:{path}")
-    changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
+    base_oid = None
+    if base:
+        base_oid = base[0]
+    changes: Changes = {path: ("100644", base_oid, "100644", oid)}
     target = Target(repo.objects, parent="HEAD", changes=lambda: changes)
     case = MatchCase(repo, target=target, is_seen=True)
     answers = sources.ask_sources(case, sources.STAGED)
-    return list(dict.fromkeys(i for _, ids, _, _ in answers for i in ids))
+    brought: dict[str, None] = {}
+    for _, ids, _, _ in answers:
+        brought.update(dict.fromkeys(ids))
+    return list(brought)
 
 
 def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:

@@ -49,7 +49,7 @@ from gitcp.record.turn.sessions import (
     pick_id,
     read_state,
 )
-from gitcp.text import console, line_replay, term
+from gitcp.text import console, line_credit, term
 from gitcp.text import ids as ids_
 from gitcp.text.ids import SESSION_KEY, build_change
 from gitcp.text.json import ensure_object
@@ -406,10 +406,10 @@ def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
                 spans.append(_Span(edit.author[1], edit.at, edit.at))
         turns = _unite_spans(spans)
         if turns:
-            agent = line_replay.compute_attribution(name, credits)["lines_added"]["agent"]
+            agent = line_credit.compute_attribution(name, credits)["lines_added"]["agent"]
             times = [opening.at / 1e9 for opening in own]
             lanes.append(_build_lane(name, turns, times, {"agent": agent}))
-    people = line_replay.compute_attribution("", credits)["lines_added"]
+    people = line_credit.compute_attribution("", credits)["lines_added"]
     if lanes and (people["person"] or people["unknown"]):
         times = [edit.at / 1e9 for edit in edits if not edit.author[0]]
         lanes.append(_build_lane("person", [], times, {**people, "agent": 0}))

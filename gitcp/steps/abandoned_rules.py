@@ -8,7 +8,7 @@ import shlex
 from functools import cached_property
 
 from gitcp.record.journal.credit import RESTORED
-from gitcp.text import ids, json, line_replay
+from gitcp.text import ids, json, line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ class History:
         entry = lines[-1].after
         content = self._read(entry) if entry else None
         texts = zip(content.lines if content else (), self._list_numbers(entry), strict=False)
-        return {text.strip() for text, n in texts if n in own and line_replay.is_significant(text)}
+        return {
+            text.strip() for text, n in texts if n in own and line_evidence.is_significant(text)
+        }
 
     def _find_end(self, key: Key, before: Version, last: Edit) -> Edit | None:
         """The first edit after a turn's last one that leaves nothing of its change; None if no

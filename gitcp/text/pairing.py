@@ -75,7 +75,8 @@ def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
             new_start = 0
             for i, j in anchors:
                 paired.append((old[i], new[j]))
-                work.append((old[old_start:i], new[new_start:j]))
+                if old_start < i and new_start < j:
+                    work.append((old[old_start:i], new[new_start:j]))
                 old_start = i + 1
                 new_start = j + 1
             work.append((old[old_start:], new[new_start:]))

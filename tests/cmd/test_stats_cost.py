@@ -9,7 +9,7 @@ import pytest
 
 from gitcp.agents import transcripts
 from gitcp.errors import InputError
-from gitcp.lines import sums
+from gitcp.lines import costs
 from gitcp.lines.prices import list_price
 from tests.support.harness import World
 
@@ -49,24 +49,24 @@ VALUES = [
 def test_the_first_pattern_of_a_model_prices_its_tokens_or_nothing_does(
     model: str, used: Usage, amount: float | None
 ) -> None:
-    table, currency, date = sums.read_table(VALUES)
+    table, currency, date = costs.read_table(VALUES)
     assert (currency, date) == ("USD", "")
-    assert sums.build_cost(table)(model, used) == amount
+    assert costs.build_cost(table)(model, used) == amount
 
 
 def test_tokens_of_subagents_cost_too_and_those_without_a_price_are_counted() -> None:
-    cost = sums.build_cost({"a": {"input": 1.0}})
+    cost = costs.build_cost({"a": {"input": 1.0}})
     used = {
         **transcripts.make_usage(1_000_000),
         "subagent_tokens": transcripts.make_usage(1_000_000),
     }
-    assert sums.sum_costs([("a", used), ("", used), ("b", used)], cost) == (2.0, 4_000_000)  # type: ignore[list-item]
-    assert sums.sum_costs([("b", transcripts.make_usage(5))], cost) == (None, 5)
+    assert costs.sum_costs([("a", used), ("", used), ("b", used)], cost) == (2.0, 4_000_000)  # type: ignore[list-item]
+    assert costs.sum_costs([("b", transcripts.make_usage(5))], cost) == (None, 5)
 
 
 def test_a_price_that_is_no_number_is_named() -> None:
     with pytest.raises(InputError, match=r"'model.a.input' is not a price: 'cheap'"):
-        sums.read_table([("model.a.input", "cheap")])
+        costs.read_table([("model.a.input", "cheap")])
 
 
 def test_list_prices_are_those_of_the_package_and_an_unknown_model_has_none() -> None:

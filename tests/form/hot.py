@@ -24,6 +24,7 @@ HOT = set(
     gitcp.record.snapshot.scan gitcp.record.stream gitcp.record.stream.tasks
     gitcp.record.stream.verdict gitcp.record.stream.writing gitcp.record.turn
     gitcp.record.turn.writing gitcp.record.unheard gitcp.setup.guard_files gitcp.text.console
-    gitcp.text.ids gitcp.text.json gitcp.text.line_replay gitcp.text.pairing gitcp.text.patterns
+    gitcp.text.ids gitcp.text.json gitcp.text.line_credit gitcp.text.line_evidence
+    gitcp.text.line_replay gitcp.text.pairing gitcp.text.patterns
     gitcp.text.prompt_text gitcp.text.shapes""".split()
 )

@@ -43,8 +43,10 @@ PURE = set(
     gitcp.extras.search.rules
     gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message gitcp.git.config_table
     gitcp.git.gitdir.pack_format gitcp.git.objects.patches gitcp.git.places
-    gitcp.git.private_files gitcp.git.status gitcp.guard.guard_rules gitcp.lines.blame_format
+    gitcp.git.private_files gitcp.git.status gitcp.guard.guard_rules gitcp.lines.blame_options
+    gitcp.lines.blame_table gitcp.lines.porcelain
     gitcp.lines.committed.line_moves gitcp.lines.committed.neighbours gitcp.lines.sums
+    gitcp.lines.check_rules gitcp.lines.costs gitcp.lines.survival
     gitcp.lines.tally
     gitcp.record.journal.credit gitcp.record.journal.cuts
     gitcp.record.journal.line_kinds gitcp.record.looks.credit_cases
@@ -58,8 +60,8 @@ PURE = set(
     gitcp.text.carry.changes gitcp.text.carry.forms gitcp.text.carry.gaps
     gitcp.text.carry.imports gitcp.text.carry.moves gitcp.text.carry.origins gitcp.text.carry.text
     gitcp.text.carry.tokens gitcp.text.file_moves gitcp.text.ids gitcp.text.json
-    gitcp.text.line_replay gitcp.text.pairing gitcp.text.prompt_text
-    gitcp.text.record_types gitcp.text.shapes gitcp.text.spans""".split()
+    gitcp.text.line_credit gitcp.text.line_evidence gitcp.text.line_replay gitcp.text.pairing
+    gitcp.text.prompt_text gitcp.text.record_types gitcp.text.shapes gitcp.text.spans""".split()
 )
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.lines import blame, blame_format
+from gitcp.lines import blame, blame_options
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from tests.model.lines import PERSON, UNKNOWN, Lines
@@ -31,7 +31,7 @@ STEPS = 50 if LONG else 8
 
 def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
     """The records of `gitcp blame --json` of a file, without a process of its own."""
-    repo, words = Repo.find(str(top)), blame_format.parse_arguments(["--", name])
+    repo, words = Repo.find(str(top)), blame_options.parse_arguments(["--", name])
     with Objects(repo):
         yield from blame.build_records(
             repo, words, history.start_groups(repo.git, words)(), Evidence(repo)

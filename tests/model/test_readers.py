@@ -17,7 +17,7 @@ import pytest
 from gitcp.extras.page import change, gather
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.lines import blame, blame_format, exports, tally
+from gitcp.lines import blame, blame_options, exports, line_origins, tally
 from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.link import commits
@@ -45,7 +45,7 @@ class Readers:
         self.repo = Repo.find(str(top))
 
     def blame(self, path: str, *revision: str) -> dict[int, tuple[Spot, Name]]:
-        words = blame_format.parse_arguments([*revision, "--", path])
+        words = blame_options.parse_arguments([*revision, "--", path])
         with Objects(self.repo):
             evidence = Evidence(self.repo)
             rows = blame.build_records(
@@ -57,11 +57,11 @@ class Readers:
             }
 
     def why(self, path: str, count: int, *revision: str) -> dict[int, Name]:
-        place = f"{path}:1,{count}"
+        place = line_origins.Place(path, 1, count)
         with Objects(self.repo):
             evidence = Evidence(self.repo)
             about = self.repo, self.repo.git, evidence, place
-            rows = list(blame.list_origins(*about, *revision))
+            rows = line_origins.list_origins(*about, *revision)
         return {n: name(row) for row in rows for n in range(row["first"], row["last"] + 1)}
 
     def page(self, head: str, paths: list[str]) -> dict[str, list[Name]]:

@@ -9,7 +9,7 @@ import uuid
 from urllib.parse import quote
 
 from gitcp.checkpoints.format.line_authors import build_nobody
-from gitcp.text import line_replay
+from gitcp.text import line_evidence
 from gitcp.text.json import ensure_object
 
 TYPE_CHECKING = False
@@ -78,7 +78,8 @@ def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[
     for (address, model), part in talks.items():
         contributor = {"type": "ai", **find_model_id(model)}
         spans = [
-            {"start_line": first, "end_line": last} for first, last in line_replay.group_runs(part)
+            {"start_line": first, "end_line": last}
+            for first, last in line_evidence.group_runs(part)
         ]
         conversations.append({"url": address, "contributor": contributor, "ranges": spans})
         edits += _list_edits(path, address, part)
@@ -241,7 +242,7 @@ def parse_log(text: str) -> Log | None:
 
 def format_ranges(lines: Iterable[int]) -> str:
     """Line numbers as text, such as `1,2,19-222`."""
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_replay.group_runs(lines))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_evidence.group_runs(lines))
 
 
 def parse_ranges(text: str) -> set[int] | None:

@@ -12,7 +12,7 @@ import re
 from itertools import groupby
 from typing import NamedTuple
 
-from gitcp.text import line_replay
+from gitcp.text import line_evidence
 from gitcp.text.carry.origins import carry
 from gitcp.text.carry.text import Text
 from gitcp.text.short_ids import shorten_id
@@ -248,8 +248,8 @@ def _credit_lines(
         new = blob(oid)
         if old is not None and new is not None:
             authors = spread(record, entry)
-            before = Text(line_replay.split_lines(old))
-            after = Text(line_replay.split_lines(new))
+            before = Text(line_evidence.split_lines(old))
+            after = Text(line_evidence.split_lines(new))
             credited = {}
             for line, origin in enumerate(carry(before, after).origins, 1):
                 if origin + 1 in authors:

@@ -12,7 +12,7 @@ from gitcp.git import Git, decode_name, jj
 from gitcp.git.gitdir import find_top
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.lines import blame, blame_format
+from gitcp.lines import blame, blame_options
 from gitcp.lines.committed import evidence, history
 from gitcp.terminal import blame_rows, cli
 from gitcp.text import term
@@ -33,9 +33,9 @@ def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors."""
     if argv in (["-h"], ["--help"]):
         cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
-    options = blame_format.parse_arguments(argv)
+    options = blame_options.parse_arguments(argv)
     flags = options["flags"]
-    form = blame_format.choose_format(options)
+    form = blame_options.choose_format(options)
     # Start git before Repo.find() where both are sure to find the same repository.
     is_plain = find_top(os.getcwd()) and not jj.find_root(os.getcwd())
     repo = None if is_plain else Repo.find()

@@ -10,7 +10,7 @@ from gitcp.errors import OK, Error
 from gitcp.git.jj import choose_git
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.lines import blame, causes
+from gitcp.lines import causes, line_origins
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.terminal import cli, origins
 from gitcp.text import term
@@ -34,18 +34,18 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("why", OPTIONS, argv)
     repo = Repo.find_here()
     log.look_at_head(repo)
-    path, span = blame.parse_place(args.lines)
-    refuse_folder(repo, path, args.revision)
+    place = line_origins.parse_place(args.lines)
+    refuse_folder(repo, place.path, args.revision)
     with Objects(repo):
         evidence = Evidence(repo)
         git = choose_git(repo)
-        if span is None and not args.json:
-            found = causes.list_causes(repo, git, evidence, path, args.revision)
+        if not place.first and not args.json:
+            found = causes.list_causes(repo, git, evidence, place.path, args.revision)
             width = cli.read_width()
             lines = origins.draw_causes(found, term.format_since, width, args.n)
             cli.page_lines(lines)
             return OK
-        records = list(blame.list_origins(repo, git, evidence, args.lines, args.revision))
+        records = line_origins.list_origins(repo, git, evidence, place, args.revision)
     if args.json:
         return cli.write_records(records)
     width = cli.read_width()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.checkpoints.format.line_authors import Author, LineRecord
-    from gitcp.lines.sums import Event
+    from gitcp.lines.survival import Event
     from gitcp.lines.tally import CommitCounts
     from gitcp.text.record_types import Item
 

@@ -22,7 +22,7 @@ from gitcp.record.unheard.conversations import (
     list_roots,
     make_relative,
 )
-from gitcp.text import ids, json, line_replay
+from gitcp.text import ids, json, line_credit, line_evidence, line_replay
 from gitcp.text.ids import UNKNOWN
 from gitcp.text.line_replay import Replay, Version
 from gitcp.text.short_ids import is_named
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects.cat_file import Object
     from gitcp.git.repo import Repo
     from gitcp.record.unheard.conversations import Conversation
-    from gitcp.text.line_replay import PathCredit
+    from gitcp.text.line_credit import PathCredit
     from gitcp.text.record_types import Recorded, Staged, Writer
 
     Extent = tuple[int, int]  # offset and size
@@ -291,13 +291,13 @@ class Calls:
         if sure and (before, after) == (old_oid or "", new_oid or ""):
             single = writer
         is_taken = partial(self._is_taken, oid)
-        credit = line_replay.credit_path(self._lines.copy(), [parent], new)
+        credit = line_credit.credit_path(self._lines.copy(), [parent], new)
         credit = rules.prove_holding(
             credit, parent.lines, new.lines, self._lines.lines, single, is_taken
         )
         taken = {
             session: rules.list_lines(session, credit, parent.lines, new.lines)
-            for session in filter(in_time, sorted(rules.list_sessions(credit)))
+            for session in filter(in_time, sorted(credit.list_sessions()))
             if holding.compare_changes(self._records[session], change, self._contents.read_blob)[0]
         }
         author = self._sole_authors.get(new.oid, "")
@@ -306,7 +306,7 @@ class Calls:
             taken.setdefault(author, set()).add(mark)
         for session, lines in taken.items():
             self._note_taken(session, oid, lines)
-        unknown = {new.lines[line - 1] for line, writer in credit["added"] if not writer[0]}
+        unknown = {new.lines[line - 1] for line, writer in credit.added if not writer[0]}
         self._note_unexplained(oid, unknown)
         return credit, {session: self._turns[session] for session in taken}
 
@@ -317,7 +317,7 @@ class Calls:
 
     def _note_unexplained(self, oid: str, lines: set[bytes]) -> None:
         """Note lines of a commit that no call explains."""
-        self._note_taken("", oid, set(filter(line_replay.is_significant, lines)))
+        self._note_taken("", oid, set(filter(line_evidence.is_significant, lines)))
 
     def _is_taken(self, oid: str, session: str, line: bytes) -> bool:
         """Whether a commit took a session's line, or has it from no call, before commit oid."""
@@ -342,7 +342,7 @@ class Calls:
         if sure and before != self._oid:  # an unknown change came between
             self._lines.add_step(old, UNKNOWN, line_replay.accepts_any_line, is_kept=True)
         if sure:
-            self._lines.add_step(new, writer, line_replay.is_significant)
+            self._lines.add_step(new, writer, line_evidence.is_significant)
             self._note_step(writer[0], old, new)
         else:
             self._lines.add_step(new, UNKNOWN)
@@ -368,4 +368,4 @@ class Calls:
         data = self._contents.read_blob(oid) if oid else b""
         if data is None:
             return None
-        return Version(oid, line_replay.split_text_lines(oid, data))
+        return Version(oid, line_evidence.split_text_lines(oid, data))

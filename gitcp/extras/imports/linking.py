@@ -34,7 +34,7 @@ from gitcp.record.unheard.conversations import find_conversation, find_conversat
 from gitcp.setup.clients import json_text
 from gitcp.steps import undo
 from gitcp.text import ids as ids_
-from gitcp.text import line_replay, term
+from gitcp.text import line_credit, term
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record.unheard.unrecorded import Unheard
     from gitcp.steps.undo import Effect
-    from gitcp.text.line_replay import PathCredit
+    from gitcp.text.line_credit import Attribution, PathCredit
     from gitcp.text.record_types import Staged, Usage
 
     Times = dict[str, list[float]]  # client -> the last change of each of its conversations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         coarse: bool
         files: dict[str, dict[str, Any]]
         lines: dict[str, list[dict[str, Any]]]
-        attribution: dict[str, Any]
+        attribution: Attribution
 
     class Link(TypedDict):
         """A checkpoint and the commit to link to it, '' for none.  time: that of the commit, or
@@ -365,15 +365,15 @@ class Planner:
             own_credits: dict[str, PathCredit] = {}
             for path, (credit, last_turns) in sorted(proofs.items()):
                 if session in last_turns:
-                    turn_ids = line_replay.list_turns(session, credit) or [last_turns[session]]
+                    turn_ids = credit.list_turns(session) or [last_turns[session]]
                     files[path] = _describe_file(commit.changes[path], turn_ids)
                     own_credits[path] = credit
             part: Part = {
                 "session": session,
                 "coarse": False,
                 "files": files,
-                "lines": line_replay.build_entries(session, own_credits, {}),
-                "attribution": line_replay.compute_attribution(session, all_credits),
+                "lines": line_credit.build_entries(session, own_credits, {}),
+                "attribution": line_credit.compute_attribution(session, all_credits),
             }
             parts.append(part)
         return parts
@@ -387,7 +387,7 @@ def _describe_file(change: Staged, turn_ids: list[str]) -> dict[str, Any]:
 
 def _make_bare_part(session: str) -> Part:
     """A session's part without files or lines."""
-    nothing = line_replay.compute_attribution(session, ())
+    nothing = line_credit.compute_attribution(session, ())
     return {"session": session, "coarse": False, "files": {}, "lines": {}, "attribution": nothing}
 
 

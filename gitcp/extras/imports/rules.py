@@ -8,15 +8,15 @@ whole content still gets a step, but its lines are not proven: a person's may be
 from __future__ import annotations
 
 from gitcp.agents.transcripts import agent_words
-from gitcp.text import ids, line_replay, pairing
+from gitcp.text import ids, line_evidence, pairing
 from gitcp.text.ids import PERSON, UNKNOWN
+from gitcp.text.line_credit import PathCredit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.text.line_replay import PathCredit
     from gitcp.text.record_types import Writer
 
     Call = tuple[int, Writer, Mapping[str, Any]]  # ns since 1970, writer, its input and response
@@ -137,19 +137,19 @@ def prove_holding(
     single: the call that made the whole change, if one did."""
     standing = set(map(ids.remove_space, last_lines))
     added: list[tuple[int, Writer]] = []
-    for writer, numbers in _group_runs(credit["added"]):
+    for writer, numbers in _group_runs(credit.added):
         lines = [new_lines[number - 1] for number in numbers]
         is_proven = writer == single or _has_evidence(lines, standing)
         writers = (_keep_proven(writer, line, is_proven, is_taken) for line in lines)
         added += zip(numbers, writers, strict=True)
     removed: list[Writer] = []
     removed_numbers, _ = pairing.find_changed_lines(old_lines, new_lines)
-    for number, writer in zip(removed_numbers, credit["removed"], strict=True):
+    for number, writer in zip(removed_numbers, credit.removed, strict=True):
         line = old_lines[number]
-        is_proven = writer == single or line_replay.is_significant(line)
+        is_proven = writer == single or line_evidence.is_significant(line)
         # A NUL marks a removed line, as in list_lines().
         removed.append(_keep_proven(writer, b"\0" + line, is_proven, is_taken))
-    return {**credit, "added": added, "removed": removed, "lost": []}
+    return _replace_authors(credit, added, removed)
 
 
 def _group_runs(added: Sequence[tuple[int, Writer]]) -> list[tuple[Writer, list[int]]]:
@@ -169,7 +169,7 @@ def _has_evidence(lines: Sequence[bytes], standing: Collection[bytes]) -> bool:
     least = 2
     if all(ids.remove_space(line) in standing for line in lines):
         least = 1
-    return len(line_replay.select_significant(set(lines))) >= least
+    return len(line_evidence.select_significant(set(lines))) >= least
 
 
 def _keep_proven(writer: Writer, line: bytes, is_proven: bool, is_taken: IsTaken) -> Writer:
@@ -181,21 +181,25 @@ def _keep_proven(writer: Writer, line: bytes, is_proven: bool, is_taken: IsTaken
 
 def make_person_unknown(credit: PathCredit) -> PathCredit:
     """A path's credit if no edit of it is known: the person's lines become unknown."""
-    return {
-        **credit,
-        "added": [(line, _replace_person(who)) for line, who in credit["added"]],
-        "removed": [_replace_person(who) for who in credit["removed"]],
-        "lost": [],
-    }
+    added = [(line, _replace_person(who)) for line, who in credit.added]
+    return _replace_authors(credit, added, [_replace_person(who) for who in credit.removed])
 
 
 def _replace_person(who: Writer) -> Writer:
-    return UNKNOWN if who == PERSON else who
+    if who == PERSON:
+        return UNKNOWN
+    return who
 
 
-def list_sessions(credit: PathCredit) -> set[str]:
-    """The sessions with proven lines in a path."""
-    return {who[0] for who in [*(w for _, w in credit["added"]), *credit["removed"]] if who[0]}
+def _replace_authors(
+    credit: PathCredit, added: list[tuple[int, Writer]], removed: Sequence[Writer]
+) -> PathCredit:
+    """A path's credit with other authors."""
+    replaced = PathCredit(credit.oid, added, removed)
+    replaced.moved.update(credit.moved)
+    if not credit.is_counted:
+        replaced.leave_out()
+    return replaced
 
 
 def list_lines(
@@ -204,10 +208,10 @@ def list_lines(
     """The lines of a session that a commit takes; a removed one has a NUL before it."""
     removed, _ = pairing.find_changed_lines(old_lines, new_lines)
     taken = set()
-    for number, who in credit["added"]:
+    for number, who in credit.added:
         if who[0] == session:
             taken.add(new_lines[number - 1])
-    for index, who in zip(removed, credit["removed"], strict=True):
+    for index, who in zip(removed, credit.removed, strict=True):
         if who[0] == session:
             taken.add(b"\0" + old_lines[index])
     return taken

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 
 from gitcp.errors import Error, GitError
 from gitcp.extras.page import gather
 from gitcp.extras.page.page_parts import list_added, trace_lines
 from gitcp.git import decode_name, encode_name
 from gitcp.git.objects.object_lists import read_names
-from gitcp.lines import absent, blame_format
+from gitcp.lines import absent, blame_options, porcelain
 from gitcp.lines.committed import history
 from gitcp.text.ids import is_binary
 
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.extras.page.gather import Credits
     from gitcp.extras.page.page_parts import Step
+    from gitcp.git import Git
     from gitcp.git.objects.patches import Hunk, Patch
     from gitcp.git.repo import Repo
-    from gitcp.lines.blame_format import BlameEntry
     from gitcp.lines.committed.evidence import Evidence
+    from gitcp.lines.porcelain import BlameEntry
     from gitcp.text.record_types import Record
 
     Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
@@ -110,17 +112,17 @@ def read_files(
     changes = history.compare_trees(repo, base, tip)
     patches = [p for p in changes if p["path"] in steps or p["old"] in steps]
     oids = repo.objects.ahead.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
-    lines = AddedLines(repo, evidence, tip, credited)
     with ExitStack() as stack:
+        git = repo.git
         if absent.is_needed():
             env = stack.enter_context(absent.stand_in_history(repo, [tip]))
-            lines.git = repo.git.copy_with(None, env)
+            git = repo.git.copy_with(None, env)
+        lines = AddedLines(repo, git, evidence, tip, credited)
         for start in range(0, len(patches), _WINDOW):
             say(f"files: {start} of {len(patches)}")
             window = patches[start : start + _WINDOW]
-            repo.objects.ahead.fetch_small(
-                oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0")
-            )
+            blobs = [patch["was"] for patch in window] + [patch["oid"] for patch in window]
+            repo.objects.ahead.fetch_small(oid for oid in blobs if oid.strip("0"))
             authors_by_path = lines.find_writers(window, steps)
             for patch in window:
                 old = repo.objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
@@ -137,10 +139,16 @@ def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, LineWri
     before = patch["old"]
     if is_binary(old) or is_binary(new):
         return PageFile(path, before, patch["hunks"], None, None, sizes, writers)
-    is_dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
-    end = "\r\n" if is_dos else "\n"
+    end = "\n"
+    if _has_dos_ends(old) and _has_dos_ends(new):
+        end = "\r\n"
     lines = _split_lines(old, end), _split_lines(new, end)
     return PageFile(path, before, patch["hunks"], *lines, sizes, writers)
+
+
+def _has_dos_ends(data: bytes) -> bool:
+    """Whether each line ends as DOS has it."""
+    return data.count(b"\n") == data.count(b"\r\n")
 
 
 def _split_lines(data: bytes, end: str) -> list[str]:
@@ -175,14 +183,16 @@ class AddedLines:
     def __init__(
         self,
         repo: Repo,
+        git: Git,
         evidence: Evidence,
         tip: str,
         credited: Credits,
     ) -> None:
+        """git: that blames."""
         self._repo = repo
+        self._git = git
         self._evidence = evidence
         self._tip = tip
-        self.git = repo.git  # that blames
         self._credited = credited
         # Only git follows blame.ignoreRevsFile.
         self._may_trace = not repo.config.get("blame.ignorerevsfile")
@@ -206,30 +216,31 @@ class AddedLines:
                     entries[path] = traced
                 elif self._repo.objects.read_blob(patch["oid"]) is not None:  # else a submodule
                     untraced[path] = spans
-        self._add_authors([entry for rows in entries.values() for entry in rows])
+        self._add_authors([*chain.from_iterable(entries.values())])
         entries |= self._blame_lines(untraced)
-        all_entries = [entry for rows in entries.values() for entry in rows]
-        self._evidence.prefetch(
-            [e for e in all_entries if not self._find_credited(e)], contents=True
-        )
-        return {
-            path: {entry["final"]: self._find_writer(entry) for entry in rows}
-            for path, rows in entries.items()
-        }
+        every = chain.from_iterable(entries.values())
+        unknown = [entry for entry in every if not self._find_credited(entry)]
+        self._evidence.prefetch(unknown, contents=True)
+        writers: dict[str, dict[int, LineWriter]] = {}
+        for path, rows in entries.items():
+            writers[path] = {entry["final"]: self._find_writer(entry) for entry in rows}
+        return writers
 
     def _trace_lines(self, patch: Patch, spans: Spans, steps: Sequence[Step]) -> list[BlameEntry]:
         """The entries of git blame for lines of a file, without headers; [] if the steps do not
         tell all of their commits."""
-        origins = None
-        if self._may_trace:
-            origins = trace_lines(steps, patch["was"], patch["oid"])
-        blob = None
-        if origins:
-            blob = self._repo.objects.read(patch["oid"])
-        numbers = [n for first, last in spans for n in range(first, last + 1)]
-        if not origins or not blob or blob[1] != "blob" or not origins.keys() >= set(numbers):
+        if not self._may_trace:
             return []
-        lines = blob[2].split(b"\n")
+        origins = trace_lines(steps, patch["was"], patch["oid"])
+        if not origins:
+            return []
+        numbers: list[int] = []
+        for first, last in spans:
+            numbers += range(first, last + 1)
+        data = self._repo.objects.read_blob(patch["oid"])
+        if data is None or not origins.keys() >= set(numbers):
+            return []
+        lines = data.split(b"\n")
         return [
             {
                 "oid": origins[n][0],
@@ -257,11 +268,11 @@ class AddedLines:
             running = {}
             for path in paths[start : start + _BESIDE]:
                 ranges = [f"-L{first},{last}" for first, last in spans[path]]
-                request = blame_format.parse_arguments([*ranges, self._tip, "--", path])
-                running[path] = history.start_blame(self.git, request)
+                request = blame_options.parse_arguments([*ranges, self._tip, "--", path])
+                running[path] = history.start_blame(self._git, request)
             for path, wait in running.items():
                 with suppress(Error):
-                    entries[path] = blame_format.complete_entries(wait())
+                    entries[path] = porcelain.complete_entries(wait())
         return entries
 
     def _find_credited(self, entry: BlameEntry) -> Author | None:

@@ -20,15 +20,15 @@ from gitcp.git.objects import Objects, read_commit
 from gitcp.git.records import decode_lines, load_entry
 from gitcp.git.repo import Repo
 from gitcp.lines import absent, exports, tallies
-from gitcp.lines.sums import (
-    Sums,
-    Survival,
+from gitcp.lines.check_rules import (
     judge_attested,
     judge_checkpoint,
     judge_secret,
     judge_shares,
     parse_rules,
 )
+from gitcp.lines.sums import Sums
+from gitcp.lines.survival import Survival
 from gitcp.lines.tally import WHO, count_commit, get_default_owner
 from gitcp.link import commits
 from gitcp.record.session import is_gone
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Self
 
+    from gitcp.lines.check_rules import Reason
     from gitcp.lines.committed.evidence import Evidence
-    from gitcp.lines.sums import Files, Reason
+    from gitcp.lines.survival import Files
     from gitcp.lines.tally import CommitCounts
     from gitcp.text.record_types import Record, State
 

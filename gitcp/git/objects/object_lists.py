@@ -8,7 +8,7 @@ from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.git.objects import OURS, TREE, Objects, parse_change, read_changes, read_tree
 from gitcp.git.records import encode_lines
-from gitcp.text import line_replay
+from gitcp.text import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _is_same(objects: Objects, entry: Staged, other: Staged) -> bool:
 def _list_added(objects: Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
 
-    return line_replay.find_added_lines(objects.read_blob(old), objects.read_blob(new))
+    return line_evidence.find_added_lines(objects.read_blob(old), objects.read_blob(new))
 
 
 # Paths that git tracks.

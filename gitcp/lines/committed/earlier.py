@@ -17,13 +17,13 @@ from gitcp.git import decode_name, encode_name
 from gitcp.git.objects import compare_trees, find_tree
 from gitcp.lines.committed import line_moves
 from gitcp.lines.committed.line_moves import Text
-from gitcp.text import ids, line_replay, pairing
+from gitcp.text import ids, line_evidence, pairing
 from gitcp.text.carry import moves, origins
 from gitcp.text.carry import text as carry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
     from gitcp.git.objects.patches import Hunk
     from gitcp.git.repo import Repo
@@ -44,6 +44,7 @@ _OTHERS = 40  # paths of a commit; of one that changes more, each path is looked
 _NEAREST = 8  # paths whose nearest commits are kept in memory
 _KEPT = 32 << 20  # bytes of contents that are kept in memory
 _ABOUTS = 1 << 16  # commits whose messages are kept in memory
+_KEYWORDS = b"from import export use using include"  # that lines of imports may gain
 _ANY = frozenset(("", "?"))  # names that are not known
 UNTOLD = frozenset(("unknown ", "unrecorded "))  # names of commits of which nothing is known
 
@@ -91,9 +92,11 @@ class Walk:
         here = [tip for tip in self.tips if tip in self.order]
         names = [*map(encode_name, tips), *(encode_name(f"^{tip}") for tip in here)]
         self.tips += tips
-        only = ("--simplify-merges",) if self.paths else ()
         paths = map(encode_name, sorted(self.paths))
-        ask = (*_RAW, *_FORM, *only, "--end-of-options", *names, b"--", *paths)
+        ask: list[str | bytes] = [*_RAW, *_FORM]
+        if self.paths:
+            ask.append("--simplify-merges")
+        ask += ["--end-of-options", *names, b"--", *paths]
         known = self.order
         self.order = {}
         rows = self._rows
@@ -207,15 +210,24 @@ class Walk:
                 known[commit] = (commit,)
             elif self.order.get(commit, oldest) >= oldest:
                 known[commit] = ()
-            elif unread := [parent for parent in parents if parent not in known]:
-                todo += reversed(unread)
-                continue
-            elif len(parents) == 1:
-                known[commit] = known[parents[0]]
             else:
-                known[commit] = tuple(dict.fromkeys(n for p in parents for n in known[p]))
+                unread = [parent for parent in parents if parent not in known]
+                if unread:
+                    todo += reversed(unread)
+                    continue
+                known[commit] = _join_nearest([known[parent] for parent in parents])
             todo.pop()
         return known[start]
+
+
+def _join_nearest(lists: Sequence[Sequence[str]]) -> Sequence[str]:
+    """What all parents of a commit have, each commit once."""
+    if len(lists) == 1:
+        return lists[0]
+    joined: dict[str, None] = {}
+    for commits in lists:
+        joined.update(dict.fromkeys(commits))
+    return tuple(joined)
 
 
 def read_walk(repo: Repo, tips: Sequence[str], paths: Iterable[str] = ()) -> Walk:
@@ -231,12 +243,25 @@ def _parse_row(row: bytes) -> tuple[list[str], str]:
     return fields[count + 1 : 2 * count + 1], fields[2 * count + 1]
 
 
+def _may_carry(
+    old: carry.Text, new: carry.Text, removed: Iterable[int], wanted: Iterable[int]
+) -> bool:
+    """Whether one of the wanted lines has no other words than removed lines have, or reads like a
+    line that is still there: else none carries on any, which need not be looked for."""
+    lines = [line for line in wanted if line < len(new.lines)]
+    gone = [old.lines[line] for line in removed if line < len(old.lines)]
+    if gone and carry.has_words_of([*gone, _KEYWORDS], [new.lines[line] for line in lines]):
+        return True
+    keys = [new.hard_keys[line] for line in lines]
+    return any(key in old.places and carry.is_telling(key) for key in keys)
+
+
 def _pair_carried(
-    old: Text, new: Text, removed: Container[int], wanted: Sequence[int]
+    old: Text, new: Text, removed: Collection[int], wanted: Sequence[int]
 ) -> dict[int, int]:
     """index in new -> index in old of those wanted lines that carry on lines that a change removed,
     or copy others."""
-    if not wanted:
+    if not _may_carry(old.carried, new.carried, removed, wanted):
         return {}
     carried = origins.carry(old.carried, new.carried)
     pairs = {}
@@ -271,7 +296,9 @@ class _Changed:
 
 
 def _get_oid(entry: Entry | None) -> str:
-    return entry[1] if entry else ""
+    if entry:
+        return entry[1]
+    return ""
 
 
 class Earlier:
@@ -283,12 +310,15 @@ class Earlier:
         Earlier, with which this one shares the whole history."""
         self._repo = repo
         self._classify = classify
-        self._whole: list[Walk] = share_with._whole if share_with else []
+        self._whole: list[Walk] = []
+        if share_with:
+            self._whole = share_with._whole
         # Whether a part of a history or a content was not here; a list of renames.
         self._lacks = self._is_broken = False
         self._walks: list[Walk] = []
         self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
         self._texts: dict[str, Text | None] = {}
+        self._sources: dict[tuple[str, str], moves.Source] = {}  # by the blobs of a change
         self._size = 0
         self._mixed: dict[str, bool] = {}  # the results of _has_foreign()
 
@@ -333,6 +363,7 @@ class Earlier:
 
     def _forget_texts(self) -> None:
         self._texts.clear()
+        self._sources.clear()
         self._size = 0
 
     def find_spots(
@@ -431,15 +462,16 @@ class Earlier:
         step = walk.map_steps(path).get(commit)
         if not step:
             return {}
+        before: Walk | None = walk
+        step_before: tuple[list[str], str] | None = step
         if previous != path:
             before = self._need_walk(commit, previous)
             step_before = None
             if before:
                 step_before = before.map_steps(previous).get(commit)
-            oid = step_before[0][0] if step_before else ""
-        else:
-            before = walk
-            oid = step[0][0]
+        oid = ""
+        if step_before:
+            oid = step_before[0][0]
         old = self._read_text(oid)
         new = self._read_text(step[1])
         if not (before and old and new):
@@ -503,11 +535,20 @@ class Earlier:
         return text is not None and not wanted.isdisjoint(text.carried.places)
 
     def _read_source(self, other: _Changed) -> moves.Source:
-        """What a path had, and the lines of it that the commit removed."""
+        """What a path had, and the lines of it that the commit removed; all paths of the commit ask
+        for it."""
+        change = other.old, other.new
+        if change not in self._sources:
+            self._sources[change] = self._compare(other)
+        return self._sources[change]
+
+    def _compare(self, other: _Changed) -> moves.Source:
         old = self._read_text(other.old)
         if old is None:
             return moves.Source(carry.Text([]))
-        new = self._read_text(other.new) if other.new else None
+        new = None
+        if other.new:
+            new = self._read_text(other.new)
         if new is None:
             return moves.Source(old.carried, range(len(old.carried.lines)))
         removed, _ = pairing.find_changed_lines(old.keys, new.keys)
@@ -537,7 +578,10 @@ class Earlier:
         commit, path = place
         for reverted in list_reverted(message):
             found = self._need_foreign_walk(reverted, path)
-            if found and (step := found.map_steps(path).get(reverted)):
+            step = None
+            if found:
+                step = found.map_steps(path).get(reverted)
+            if found and step:
                 yield found.parents[reverted], step[0][0]
         steps = walk.map_steps(path)
         oid = steps[commit][1]
@@ -569,8 +613,11 @@ class Earlier:
     ) -> dict[int, Spot]:
         """line -> the earlier place of lines of a blob that the path has as another blob, oid, in
         the commits starts."""
-        text, source = (self._read_text(i) if lines else None for i in (new, oid))
-        if not text or not source:
+        if not lines:
+            return {}
+        text = self._read_text(new)
+        source = self._read_text(oid)
+        if text is None or source is None:
             return {}
         wanted = {n - 1 for n in lines}
         pairs = pairing.pair_lines(source.keys, text.keys)
@@ -581,11 +628,15 @@ class Earlier:
     ) -> dict[int, Spot]:
         """line -> the earlier place of significant lines that the path and an earlier content of it
         have once."""
-        new = walk.map_steps(place[1])[place[0]][1]
-        if not lines or not (text := self._read_text(new)):
+        if not lines:
+            return {}
+        text = self._read_text(walk.map_steps(place[1])[place[0]][1])
+        if text is None:
             return {}
         keys = {n: text.keys[n - 1] for n in lines if n <= len(text.keys)}
-        telling = line_replay.select_significant({k for k in keys.values() if text.places[k] >= 0})
+        telling = line_evidence.select_significant(
+            {k for k in keys.values() if text.places[k] >= 0}
+        )
         left = {key: n for n, key in keys.items() if key in telling}
         spots: dict[int, Spot] = {}
         for found, oid in islice(self._list_versions(walk, place), _VERSIONS):
@@ -603,12 +654,13 @@ class Earlier:
     ) -> dict[int, Spot]:
         """key -> where a line was put in, white space and moves aside; sources: key -> line of a
         blob that a path has in the commits starts."""
-        text = self._read_text(oid) if sources else None
+        if not sources:
+            return {}
+        text = self._read_text(oid)
+        if text is None:
+            return {}
         spots: dict[int, Spot] = {}
-        if text:
-            todo = [(starts, path, oid, line_moves.build_runs(sources.values(), text))]
-        else:
-            todo = []
+        todo = [(starts, path, oid, line_moves.build_runs(sources.values(), text))]
         while todo:
             starts, path, oid, runs = todo.pop()
             walk = None
@@ -659,7 +711,9 @@ class Earlier:
         if not walk.is_added(commit, path) or not (walk.paths or commit in walk.deleted):
             return ""
         oid = walk.map_steps(path)[commit][1]
-        gone = [] if walk.paths else walk.deleted[commit]
+        gone: Sequence[str] = ()
+        if not walk.paths:
+            gone = walk.deleted[commit]
         same = [name for name in gone if walk.map_steps(name)[commit][0][0] == oid]
         if len(same) == 1:
             return same[0]
@@ -674,12 +728,11 @@ class Earlier:
             paths = {path for commit, path in places if commit in walk.order}
             seen = {""}
             while paths:
-                added = [
-                    (commit, path)
-                    for path in paths
-                    for commit in walk.map_steps(path)
-                    if commit in walk.deleted and walk.is_added(commit, path)
-                ]
+                added: list[CommitPath] = []
+                for path in paths:
+                    for commit in walk.map_steps(path):
+                        if commit in walk.deleted and walk.is_added(commit, path):
+                            added.append((commit, path))
                 commits = dict.fromkeys(commit for commit, _ in added)
                 self._read_renames([commit for commit in commits if commit not in self._renames])
                 seen |= paths
@@ -689,12 +742,11 @@ class Earlier:
         self._renames |= {commit: {} for commit in commits}
         ask = "diff-tree", "--stdin", "--raw", "-z", "-r", "-M", "--diff-filter=R"
         lines = "".join(f"{commit}\n" for commit in commits).encode()
-        names = self._renames[commits[0]] if commits else {}
+        if not commits:
+            return
+        names = self._renames[commits[0]]
         try:
-            if commits:
-                tokens = self._repo.git.stream_records(*ask, stdin=lines)
-            else:
-                tokens = iter(())
+            tokens = self._repo.git.stream_records(*ask, stdin=lines)
             for token in tokens:
                 if token.startswith(b":"):
                     old = decode_name(next(tokens))
@@ -712,8 +764,9 @@ class Earlier:
             if self._may_differ(commit, paths):
                 for name in paths:
                     walk = self._need_walk(commit, name)
-                    olds, oid = walk.map_steps(name).get(commit, ([""], "")) if walk else ([""], "")
-                    oids += [olds[0], oid]
+                    if walk and commit in walk.map_steps(name):
+                        olds, oid = walk.map_steps(name)[commit]
+                        oids += [olds[0], oid]
         self._read_ahead(oids)
 
     def _read_ahead(self, oids: Iterable[str]) -> None:

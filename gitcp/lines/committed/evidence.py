@@ -13,12 +13,12 @@ from gitcp.git import decode_name, encode_name, refs
 from gitcp.git.kept import make_key
 from gitcp.git.objects import parse_ident
 from gitcp.git.objects.reading import split_windows
-from gitcp.lines import absent, blame_format, uncommitted
+from gitcp.lines import absent, porcelain, uncommitted
 from gitcp.lines.committed import history, neighbours, recorded
 from gitcp.lines.committed.beginning import find_beginning
-from gitcp.lines.committed.earlier import LARGEST, UNTOLD, About, Earlier
-from gitcp.lines.committed.recorded import Commit, Place, Readers
-from gitcp.text import line_replay, pairing
+from gitcp.lines.committed.earlier import LARGEST, UNTOLD, Earlier
+from gitcp.lines.committed.recorded import Commit, Place, Readers, tell_about
+from gitcp.text import line_evidence, pairing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from gitcp.git.objects.patches import Change, Hunk
     from gitcp.git.repo import Repo
     from gitcp.lines.absent import CommitPath
-    from gitcp.lines.blame_format import BlameEntry, Options
+    from gitcp.lines.blame_options import Options
+    from gitcp.lines.committed.earlier import About
     from gitcp.lines.committed.recorded import LineAuthors, Spot
+    from gitcp.lines.porcelain import BlameEntry
+    from gitcp.lines.uncommitted import OpenLines
     from gitcp.text.line_replay import Version
 
     # The new lines, the path in the parent, the hunks.
@@ -61,9 +64,10 @@ class Evidence:
         self._journalled = worktree
         self.revisions = revisions
         self.readers = Readers(repo)
-        self._earlier: Earlier = Earlier(
-            repo, self._name_author, share_with._earlier if share_with else None
-        )
+        histories = None
+        if share_with:
+            histories = share_with._earlier
+        self._earlier: Earlier = Earlier(repo, self._name_author, histories)
         self._commits: dict[str, Commit] = {}
         self._names: dict[str, str] = {}  # commit -> the result of _name_author()
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
@@ -101,7 +105,8 @@ class Evidence:
         asked = [*dict.fromkeys((*incomplete, *unstated))]
         if asked:
             previous = history.map_previous_paths(entries)
-            paths = [path for p in asked for path in (p[1], previous.get(p)) if path]
+            paths = [path for _, path in asked]
+            paths += [previous[place] for place in asked if place in previous]
             changes = self._read_changes([commit for commit, _ in asked], paths)
             self._align(incomplete, changes)
             # All lines that a commit adds are traced, as for its patch.
@@ -114,7 +119,7 @@ class Evidence:
         asked = self._open_lines.setdefault(place.path, set())
         if not asked.issuperset(lines):
             asked.update(lines)
-            place.authors = None
+            place.forget_authors()
 
     def _is_large(self, place: CommitPath, lines: Sequence[int]) -> bool:
         """Whether a place has many lines, and a content in which none is looked for."""
@@ -131,9 +136,11 @@ class Evidence:
         contents: whether a line may read differently in the commit that it came from.
         """
         groups = history.start_groups(git, options)()
-        self.prefetch(blame_format.complete_entries(groups.entries), contents)
+        self.prefetch(porcelain.complete_entries(groups.entries), contents)
+        content = None
         for entry in groups.list_lines():
-            content = entry["content"] if contents else None
+            if contents:
+                content = entry["content"]
             yield entry, self.find_author(entry["oid"], entry["path"], entry["orig"], content)
 
     def _prefetch(
@@ -145,10 +152,10 @@ class Evidence:
         commits = list(dict.fromkeys(commit for commit, _ in committed))
         self._repo.objects.ahead.fetch(commits)
         self.readers.prefetch_notes(commits)
-        self.readers.recorded.prefetch(i for commit in commits for i in self.get_commit(commit).ids)
+        self._prefetch_records(commits)
         linked = {place.spec: place for place in committed.values() if place.commit.stored}
         for spec, oid in self._repo.objects.ahead.resolve(linked).items():
-            linked[spec].oid = oid
+            linked[spec].note_oid(oid)
         if contents:
             self._repo.objects.ahead.fetch(place.oid for place in linked.values() if place.oid)
         return [name for name, place in committed.items() if place.has_unrecorded(lines[name])]
@@ -178,20 +185,22 @@ class Evidence:
         """Read in bulk what find_line_authors() needs for these commits."""
         self.readers.prefetch_notes([change["oid"] for change in window])
         for change in window:
-            about = About(change["author"], change["committer"], change["message"])
             commit = self.get_commit(change["oid"])
-            commit.about = about
-            commit.asked = None
-            if len(change["parents"]) < 2 and not absent.is_needed():
-                commit.contents = {p["path"]: p["oid"] for p in change["patches"] if p["path"]}
+            commit.note_change(change, is_whole=not absent.is_needed())
             for patch in change["patches"]:
                 if patch["hunks"]:
                     place = self.get_place(change["oid"], patch["path"])
-                    place.oid = patch["oid"]
-                    place.hunks = patch["hunks"]
-        self.readers.recorded.prefetch(i for c in window for i in self.get_commit(c["oid"]).ids)
+                    place.note_patch(patch["oid"], patch["hunks"])
+        self._prefetch_records(change["oid"] for change in window)
         traced = [change for change in window if not self.is_before(change["oid"])]
         self._trace_lines(self._map_new_lines(traced))
+
+    def _prefetch_records(self, commits: Iterable[str]) -> None:
+        """Read in bulk what the checkpoints of commits have."""
+        names: list[str] = []
+        for oid in commits:
+            names += self.get_commit(oid).ids
+        self.readers.recorded.prefetch(names)
 
     def _map_new_lines(self, changes: Iterable[Change]) -> dict[CommitPath, New]:
         """What _trace_lines() needs of commits that are no merges."""
@@ -214,8 +223,7 @@ class Evidence:
             origins: dict[CommitPath, list[int]] = {}
             for name, spots in found.items():
                 place = self.get_place(*name)
-                place.before |= {n: spots.get(n) for n in pending[name]}
-                place.authors = None
+                place.note_spots({n: spots.get(n) for n in pending[name]})
                 for commit, path, line in spots.values():
                     origins.setdefault((commit, path), []).append(line)
             incomplete = self._prefetch(origins)
@@ -241,10 +249,11 @@ class Evidence:
         if unknown:
             self._walk(unknown)
         parts = {part[0]: part for part in split_windows(unknown, _TOGETHER)}
+        nothing: New = ((), "", ())
         found = {}
         for name, (key, compute) in asked.items():
             if name in parts:
-                olds = [places[n][1] if n in places else "" for n in parts[name]]
+                olds = [places.get(place, nothing)[1] for place in parts[name]]
                 self._earlier.read_contents(zip(parts[name], olds, strict=True))
             found[name] = memo.find(key, True, compute)
         return found
@@ -281,7 +290,7 @@ class Evidence:
     def _judge_age(self, oid: str) -> bool:
         commit = self.get_commit(oid)
         times = [parse_ident(ident)[1] for ident in commit.about[:2]]
-        if max(times) >= self.beginning or any(commit.named_ids):
+        if max(times) >= self.beginning or commit.named.list_all():
             return False
         return not commit.note and not self.readers.attested.has_note(oid)
 
@@ -290,10 +299,7 @@ class Evidence:
         here, its notes, and who wrote what they do not tell."""
         commit = self.get_commit(oid)
         readers = self.readers
-        trees = []
-        for names in commit.named_ids:
-            for i in names:
-                trees.append((i, readers.recorded.find_tree(i)))
+        trees = [(name, readers.recorded.find_tree(name)) for name in commit.named.list_all()]
         notes = [readers.notes.find_oid(oid), readers.attested.find_oid(oid)]
         nobody = self.find_default_author(oid)
         return make_key(trees, notes, nobody["who"], nobody["agent"], self.is_before(oid))
@@ -301,12 +307,13 @@ class Evidence:
     def prefetch_signs(self, oids: Sequence[str], changes: Iterable[Change] = ()) -> None:
         """Read in bulk what sign_commit() needs; changes: what is known of these commits."""
         for change in changes:
-            about = About(change["author"], change["committer"], change["message"])
-            self.get_commit(change["oid"]).about = about
-        lacking = [oid for oid in oids if "about" not in vars(self.get_commit(oid))]
+            self.get_commit(change["oid"]).note_about(tell_about(change))
+        lacking = [oid for oid in oids if not self.get_commit(oid).is_read()]
         self._repo.objects.ahead.fetch(lacking)
         self.readers.prefetch_notes(oids)
-        names = [i for oid in oids for i in self.get_commit(oid).named_ids[0]]
+        names: list[str] = []
+        for oid in oids:
+            names += self.get_commit(oid).named.linked
         self._repo.objects.ahead.fetch(self.readers.recorded.places.list_unread_shards(names))
 
     def list_sources(self, change: Change) -> set[str] | None:
@@ -331,14 +338,14 @@ class Evidence:
         records has a name of its own.  about: what the commit says."""
         if commit not in self._names:
             if about:
-                self.get_commit(commit).about = about
+                self.get_commit(commit).note_about(about)
             self._names[commit] = self._choose_name(commit)
         return self._names[commit]
 
     def _choose_name(self, oid: str) -> str:
         readers = self.readers
         commit = self.get_commit(oid)
-        readers.memo.note_ids(name for names in commit.named_ids for name in names)
+        readers.memo.note_ids(commit.named.list_all())
         if readers.attested.has_note(oid) or any(map(readers.recorded.has_place, commit.ids)):
             return oid
         nobody = self.find_default_author(oid)
@@ -414,24 +421,31 @@ class Evidence:
         note of Git AI attests, else those of the earlier lines that they are traced to."""
         place = self.get_place(commit, path)
         if place.authors is None and not commit.strip("0"):
-            place.authors, place.times, place.content = self._read_uncommitted(path)
-            place.authors = self._leave_silent(place, place.authors)
+            lines = self._read_uncommitted(path)
+            place.take_open(lines, self._leave_silent(place, lines.authors))
         elif place.authors is None:
-            origins = {
-                n: self._find_origin((commit, path, n)) for n, spot in place.before.items() if spot
-            }
-            place.sources = {commit for commit, _, _ in origins.values()}
-            earlier = {
-                n: self.get_place(c, p).stated.get(line)
-                or self._find_silent(c, p)
-                or self.find_default_author(c)
-                for n, (c, p, line) in origins.items()
-            }
-            authors = self._leave_silent(place, place.stated)
-            place.authors = {**authors, **earlier}
-            if not self._proven_alone:
-                place.authors |= self._find_neighbours(place, earlier)
-        return place.authors
+            self._credit_place(place)
+        return place.authors or {}
+
+    def _credit_place(self, place: Place) -> None:
+        """Find the authors of the lines of a path in a commit."""
+        sources: set[str] = set()
+        earlier: LineAuthors = {}
+        for n, spot in place.before.items():
+            if spot:
+                origin = self._find_origin((place.commit.oid, place.path, n))
+                sources.add(origin[0])
+                earlier[n] = self._find_origin_author(origin)
+        authors = {**self._leave_silent(place, place.stated), **earlier}
+        if not self._proven_alone:
+            authors |= self._find_neighbours(place, earlier)
+        place.credit(authors, sources)
+
+    def _find_origin_author(self, origin: Spot) -> Author:
+        """The author of a line where it was put in."""
+        commit, path, line = origin
+        stated = self.get_place(commit, path).stated.get(line)
+        return stated or self._find_silent(commit, path) or self.find_default_author(commit)
 
     def _find_neighbours(self, place: Place, earlier: LineAuthors) -> LineAuthors:
         """The authors of lines that only their neighbours prove.  earlier: of the lines that were
@@ -457,8 +471,13 @@ class Evidence:
         nobody = self._find_silent(place.commit.oid, place.path)
         if nobody is None:
             return authors
-        left = {n: nobody if who["who"] == "person" else who for n, who in authors.items()}
-        return {**dict.fromkeys(line_authors.list_new_lines(place.hunks or ()), nobody), **left}
+        left = dict.fromkeys(line_authors.list_new_lines(place.hunks or ()), nobody)
+        for n, author in authors.items():
+            if author["who"] == "person":
+                left[n] = nobody
+            else:
+                left[n] = author
+        return left
 
     def _find_silent(self, commit: str, path: str) -> Author | None:
         """The author of lines that a conversation may have written of which no hook has heard;
@@ -502,7 +521,7 @@ class Evidence:
         return {j + 1 for i, j in pairs if i in silent}
 
     def _read_lines(self, oid: str | None) -> list[bytes]:
-        return line_replay.split_lines(self.readers.read_blob(oid))
+        return line_evidence.split_lines(self.readers.read_blob(oid))
 
     def guess_author(self, commit: str, path: str) -> Author | None:
         """The only session that touched path, as a guess at the author of an unknown line of a
@@ -533,33 +552,30 @@ class Evidence:
         self._before.clear()
         self._places.clear()
 
-    def _read_uncommitted(
-        self, path: str
-    ) -> tuple[LineAuthors, Mapping[int, int], Sequence[bytes]]:
-        """(the authors of the lines of path in the worktree, when each was written, these lines);
-        times are as in Place."""
+    def _read_uncommitted(self, path: str) -> OpenLines:
+        """The authors of the lines of path in the worktree."""
         content = None
         if self._journalled:
             content = uncommitted.read_content(self._repo, path)
         if content is None:
-            return {}, {}, ()
-        authors, times = self.credit_content(path, content, self._open_lines.get(path))
+            return uncommitted.OpenLines()
+        credited = self.credit_content(path, content, self._open_lines.get(path))
         # A content too large to be compared has no content.lines.
         lines = self._repo.objects.need(content.oid, "blob").split(b"\n")
-        return authors, times, lines
+        return uncommitted.OpenLines(credited.authors, credited.times, lines)
 
     def credit_content(
         self, path: str, content: Version, lines: Collection[int] | None = None
-    ) -> tuple[LineAuthors, Mapping[int, int]]:
-        """(the authors of the lines of a content that is not committed, when each was written);
-        times are as in Place.  content: of path, whose blob can be read.  lines: those that are
-        asked, from 1 on; None for all."""
+    ) -> OpenLines:
+        """The authors of the lines of a content that is not committed.  content: of path, whose
+        blob can be read.  lines: those that are asked, from 1 on; None for all."""
         name = history.name_writer
         committed = history.History(self._repo, self.blame_lines, "HEAD", name=name)
         find = committed.find_authors
-        edited, times = uncommitted.find_authors(self._repo, path, content, find, lines)
+        edited = uncommitted.find_authors(self._repo, path, content, find, lines)
         ids = uncommitted.list_brought_ids(self._repo, path, content.oid)
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)
         brought = self.readers.credit_blob(records, path, content.oid)
-        return line_authors.prefer_sessions(edited, brought), times
+        authors = line_authors.prefer_sessions(edited.authors, brought)
+        return uncommitted.OpenLines(authors, edited.times, content.lines)

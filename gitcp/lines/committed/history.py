@@ -18,7 +18,7 @@ from gitcp.errors import USAGE, Error, GitError, UsageError
 from gitcp.git import AS_UTF8, build_fetch_env, decode_name, encode_name, refs
 from gitcp.git.objects import patches
 from gitcp.git.repo import Repo
-from gitcp.lines import absent, blame_format
+from gitcp.lines import absent, blame_options, porcelain
 from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git import Git, Running
     from gitcp.git.objects.patches import Change, Patch
-    from gitcp.lines.blame_format import BlameEntry, Groups, Options, Row
+    from gitcp.lines.blame_options import Options
+    from gitcp.lines.blame_table import Row
+    from gitcp.lines.porcelain import BlameEntry, Groups
     from gitcp.text.record_types import Writer
 
     Blame = Callable[[Git, Options], Iterable[tuple[BlameEntry, Author]]]
@@ -45,13 +47,13 @@ def start_blame(git: Git, options: Options) -> Callable[[], list[BlameEntry]]:
     git runs in its Git's directory.  The function raises Error with git's message.
     """
     finish = _start_git(git, options["names"], _read_all, "--porcelain", *options["given"])
-    return lambda: blame_format.parse_porcelain(finish())[0]
+    return lambda: porcelain.parse_porcelain(finish()).entries
 
 
 def start_groups(git: Git, options: Options) -> Callable[[], Groups]:
     """start_blame() for a whole file; little is kept for a line.  With --incremental the groups
     have no contents."""
-    if blame_format.choose_format(options) == "incremental":
+    if blame_options.choose_format(options) == "incremental":
         form = "--incremental"
         read = _read_incremental
     else:
@@ -65,13 +67,13 @@ def _read_all(running: Running) -> bytes:
 
 
 def _read_incremental(running: Running) -> Groups:
-    groups = blame_format.Groups()
-    groups.entries, groups.rest = blame_format.parse_porcelain(_read_all(running))
+    groups = porcelain.Groups()
+    groups.take(porcelain.parse_porcelain(_read_all(running)))
     return groups
 
 
 def _read_groups(running: Running) -> Groups:
-    groups = blame_format.Groups()
+    groups = porcelain.Groups()
     groups.read(iter(running.read_next, b""))
     running.finish()
     return groups
@@ -376,7 +378,7 @@ class History:
 
     def _blame_content(self, commit: str, path: str) -> dict[int, Writer]:
         try:
-            options = blame_format.parse_arguments([commit, "--", path])
+            options = blame_options.parse_arguments([commit, "--", path])
             rows = [*self._blame(self._repo.git, options)]
         except Error:
             return {}

@@ -2,15 +2,15 @@
 
 Lines are compared without white space.  A line that a change leaves alone stays where it is; one
 that it takes out and puts in again has moved.  A run is consecutive lines that are looked for
-together.  A telling line is a significant one (line_replay.select_significant()) by which its place
-can be known.
+together.  A telling line is one of select_significant() by which its place can be known.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import chain
 
-from gitcp.text import ids, line_replay, pairing
+from gitcp.text import ids, line_evidence, pairing
 from gitcp.text.carry import text as carry
 
 TYPE_CHECKING = False
@@ -30,9 +30,10 @@ class Text:
     @cached_property
     def carried(self) -> carry.Text:
         """The content as carry() compares it."""
-        lines = line_replay.split_lines(self._data)
-        # A last line of white space, without a newline, is no line without it.
-        return carry.Text(lines, self.keys if len(lines) == len(self.keys) else None)
+        lines = line_evidence.split_lines(self._data)
+        if len(lines) == len(self.keys):
+            return carry.Text(lines, self.keys)
+        return carry.Text(lines)  # its last line is white space without a newline
 
     @cached_property
     def _flat(self) -> bytes:
@@ -42,7 +43,7 @@ class Text:
     @cached_property
     def keys(self) -> list[bytes]:
         """Its lines without white space."""
-        return line_replay.split_lines(self._flat)
+        return line_evidence.split_lines(self._flat)
 
     @cached_property
     def flat(self) -> bytes:
@@ -95,7 +96,7 @@ class Run:
 
     def select(self, accepts: Callable[[bytes], bool]) -> list[Run]:
         """The runs of its lines whose keys are accepted."""
-        chosen = line_replay.group_runs(n for n, key in enumerate(self.keys) if accepts(key))
+        chosen = line_evidence.group_runs(n for n, key in enumerate(self.keys) if accepts(key))
         return [
             Run(self.first + first, self.lines[first : last + 1], self.keys[first : last + 1])
             for first, last in chosen
@@ -110,9 +111,10 @@ class Run:
 
 def build_runs(numbers: Iterable[int], text: Text) -> list[Run]:
     """The runs of lines (1-based) of a text."""
+    asked = {n for n in numbers if 0 < n <= len(text.keys)}
     return [
         Run(first, range(first, last + 1), text.keys[first - 1 : last])
-        for first, last in line_replay.group_runs({n for n in numbers if 0 < n <= len(text.keys)})
+        for first, last in line_evidence.group_runs(asked)
     ]
 
 
@@ -126,13 +128,13 @@ def pair_moved(
     """
     taken_out = _group_by_key(old, removed)
     put_in = _group_by_key(new, added)
-    telling = line_replay.select_significant(taken_out.keys() & put_in.keys())
+    telling = line_evidence.select_significant(taken_out.keys() & put_in.keys())
     pairs: dict[int, int] = {}
     for key in telling:
         if len(taken_out[key]) == len(put_in[key]):
             pairs.update(zip(put_in[key], taken_out[key], strict=True))
-    free_old = {i for indices in taken_out.values() for i in indices}.difference(pairs.values())
-    free_new = {j for indices in put_in.values() for j in indices}.difference(pairs)
+    free_old = set(chain.from_iterable(taken_out.values())).difference(pairs.values())
+    free_new = set(chain.from_iterable(put_in.values())).difference(pairs)
     for step in (1, -1):
         for j, i in sorted(pairs.items(), reverse=step < 0):
             at = j + step
@@ -188,7 +190,10 @@ def _find_last(limit: int, holds: Callable[[int], bool]) -> int:
     high = max(limit, 0)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
     return low
 
 
@@ -209,7 +214,8 @@ def find_runs(runs: Iterable[Run], old: Text, new: Text) -> tuple[list[Run], lis
         elif max(len(old.flat), len(new.flat)) > _LARGE:
             _divide(run, find_telling_lines(run, old, new), found, lacking, old)
         else:
-            pairs = compare(old, new) if pairs is None else pairs
+            if pairs is None:
+                pairs = compare(old, new)
             _divide(run, pairs, found, lacking, None)
     return found, lacking
 
@@ -218,11 +224,12 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
     """index in new -> index in old of the lines of a run that are significant and that each text
     has once, and of equal lines beside them."""
     indices = range(run.first - 1, run.first - 1 + len(run.lines))
-    once = {j: i for j in indices if (i := old.places.get(new.keys[j], -1)) >= 0}
-    telling = line_replay.select_significant({new.keys[j] for j in once})
-    pairs = {
-        j: i for j, i in once.items() if new.keys[j] in telling and new.places[new.keys[j]] == j
-    }
+    telling = line_evidence.select_significant({new.keys[j] for j in indices})
+    pairs: dict[int, int] = {}
+    for j in indices:
+        key = new.keys[j]
+        if key in telling and old.places.get(key, -1) >= 0 and new.places[key] == j:
+            pairs[j] = old.places[key]
     for step in (1, -1):
         for j, i in sorted(pairs.items(), reverse=step < 0):
             at = j + step
@@ -244,7 +251,7 @@ def _find_telling(run: Run, old: Text, new: Text) -> int:
     it once."""
     start = _locate_only(run.flat, old.flat)
     is_telling = start >= 0 and _locate_only(run.flat, new.flat) >= 0
-    if is_telling and line_replay.select_significant({*run.keys}):
+    if is_telling and line_evidence.select_significant({*run.keys}):
         return old.flat.count(b"\n", 0, start + 1)
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from functools import cached_property
 
 from gitcp.checkpoints import format, links, listing, notes, recorded_edits
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Author, LineRecord, Periods
     from gitcp.checkpoints.stored import SessionEntry, StoredCheckpoint
     from gitcp.git.objects import Objects
-    from gitcp.git.objects.patches import Hunk
+    from gitcp.git.objects.patches import Change, Hunk
     from gitcp.git.repo import Repo
+    from gitcp.lines.uncommitted import OpenLines
     from gitcp.record.unheard.unrecorded import Unheard
-    from gitcp.text.record_types import Commit as ParsedCommit
 
     LineAuthors = dict[int, Author]  # by 1-based line
     Spot = tuple[str, str, int]  # commit, path, line from 1
@@ -58,7 +59,7 @@ class Recorded:
         """Read these checkpoints in bulk."""
         unread = [i for i in dict.fromkeys(ids) if i not in self._records]
         self._repo.objects.ahead.fetch(self.places.list_unread_shards(unread))
-        trees = [place[1] for i in unread if (place := self._find_place(i))]
+        trees = [tree for tree in map(self.find_tree, unread) if tree]
         self._loader.prepare(trees, format.LINES)
 
     def read_records(self, checkpoint_id: str) -> list[LineRecord]:
@@ -169,9 +170,11 @@ def complete_records(
 
 def list_touched_paths(record: LineRecord) -> set[str]:
     """The paths that a session touched, by its record."""
-    files = record["metadata"].get("files")
-    listed = format.list_strings(record["metadata"].get("files_touched"))
-    return {*listed, *(files if isinstance(files, dict) else ())}
+    touched = set(format.list_strings(record["metadata"].get("files_touched")))
+    by_path = record["metadata"].get("files")
+    if isinstance(by_path, dict):
+        touched.update(by_path)
+    return touched
 
 
 def _find_proof(
@@ -207,11 +210,14 @@ def _find_contents(objects: Objects, commit: Commit, paths: Set[str]) -> dict[st
     if known and all(known.values()):
         return known
     look = Lookup(objects, find_tree(objects, commit.oid))
-    entries = {path: entry for path in paths if (entry := look(path))}
-    blobs = {path: oid for path, (mode, oid) in entries.items() if mode not in (TREE, COMMIT)}
-    if blobs:
-        return {path: blobs[path] for path in blobs.keys() & commit.changed}
-    return None
+    blobs: dict[str, str] = {}
+    for path in paths:
+        entry = look(path)
+        if entry and entry[0] not in (TREE, COMMIT):
+            blobs[path] = entry[1]
+    if not blobs:
+        return None
+    return {path: blobs[path] for path in blobs.keys() & commit.changed}
 
 
 class Attested:
@@ -224,9 +230,8 @@ class Attested:
 
     def prefetch(self, commits: Iterable[str]) -> None:
         """Read the notes on these commits in bulk."""
-        self._objects.ahead.fetch(
-            oid for commit in commits if (oid := self._reader.find_oid(commit))
-        )
+        oids = map(self._reader.find_oid, commits)
+        self._objects.ahead.fetch(oid for oid in oids if oid)
 
     def find_oid(self, commit: str) -> str | None:
         """The blob of such a note; None without one."""
@@ -360,7 +365,9 @@ def _read(repo: Repo) -> str:
 
 def _read_newest(repo: Repo) -> Recording | None:
     lines = line_authors.parse_lines(_read(repo))
-    return lines[-1] if lines else None
+    if lines:
+        return lines[-1]
+    return None
 
 
 def _append(repo: Repo, lines: list[Recording]) -> None:
@@ -395,9 +402,8 @@ class Readers:
 
     def prefetch_notes(self, commits: Sequence[str]) -> None:
         """Read the notes on these commits in bulk."""
-        self.repo.objects.ahead.fetch(
-            oid for commit in commits if (oid := self.notes.find_oid(commit))
-        )
+        oids = [self.notes.find_oid(commit) for commit in commits]
+        self.repo.objects.ahead.fetch(oid for oid in oids if oid)
         self.attested.prefetch(commits)
 
     def read_blob(self, oid: str | None) -> bytes | None:
@@ -411,6 +417,23 @@ class Readers:
         return line_authors.credit_blob(
             records, path, oid, self.read_blob, self.recorded.find_session
         )
+
+
+@dataclass(slots=True)
+class NamedIds:
+    """The ids that a commit names.  linked: it is linked to them.  others: in its message, where
+    they may be mentions."""
+
+    linked: list[str]
+    others: list[str]
+
+    def list_all(self) -> list[str]:
+        return [*self.linked, *self.others]
+
+
+def tell_about(change: Change) -> About:
+    """What the object of a commit says whose patches were read."""
+    return About(change["author"], change["committer"], change["message"])
 
 
 class Commit:
@@ -441,22 +464,21 @@ class Commit:
     @cached_property
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
-        ids, others = self.named_ids
-        if others:
-            meant = recorded_edits.select_meant(
-                self._readers.repo.objects,
-                self._readers.recorded.places,
-                self.oid,
-                self.about.message,
-                others,
-            )
-            ids = [*ids, *meant]
-        return ids
+        if not self.named.others:
+            return self.named.linked
+        meant = recorded_edits.select_meant(
+            self._readers.repo.objects,
+            self._readers.recorded.places,
+            self.oid,
+            self.about.message,
+            self.named.others,
+        )
+        return [*self.named.linked, *meant]
 
     @cached_property
-    def named_ids(self) -> tuple[list[str], list[str]]:
-        """(the ids that it is linked to, others in its message, which may be mentions)."""
-        return links.find_ids(self.about.message, self.note)
+    def named(self) -> NamedIds:
+        """The ids in its message and its note."""
+        return NamedIds(*links.find_ids(self.about.message, self.note))
 
     @cached_property
     def stored(self) -> Sequence[LineRecord]:
@@ -469,6 +491,22 @@ class Commit:
         prove."""
         return complete_records(self.stored, self._prove)
 
+    def is_read(self) -> bool:
+        """Whether it is known what the commit object says."""
+        return "about" in vars(self)
+
+    def note_about(self, about: About) -> None:
+        """Note what the commit object says."""
+        self.about = about
+
+    def note_change(self, change: Change, is_whole: bool) -> None:
+        """Note what was read of the commit, and that the lines of all its paths will be asked for.
+        is_whole: whether none of its patches is missing."""
+        self.about = tell_about(change)
+        self.asked = None
+        if len(change["parents"]) < 2 and is_whole:
+            self.contents = {p["path"]: p["oid"] for p in change["patches"] if p["path"]}
+
     def note_asked(self, path: str) -> None:
         """Note that the lines of a path will be asked for."""
         if self.asked is not None:
@@ -479,16 +517,21 @@ class Commit:
         touched this one."""
         if "records" in vars(self):
             return self.records
-        return complete_records(
-            self.stored,
-            lambda r: self._prove(r, self.asked) if path in list_touched_paths(r) else r,
-        )
+
+        def prove(record: LineRecord) -> LineRecord:
+            if path in list_touched_paths(record):
+                return self._prove(record, self.asked)
+            return record
+
+        return complete_records(self.stored, prove)
 
     def _prove(self, record: LineRecord, paths: Set[str] | None = None) -> LineRecord:
         """A record with the lines of paths (None: all) that its transcript proves, if it is
         here."""
         touched = list_touched_paths(record)
-        chosen = touched if paths is None else touched & paths
+        chosen = touched
+        if paths is not None:
+            chosen = touched & paths
         tree = self._readers.recorded.find_tree(record["checkpoint_id"])
         name = f"{self.oid} {tree} {record['session_id']}"
         if chosen != touched and not self._readers.memo.has(name, depends=False):
@@ -521,22 +564,22 @@ class Commit:
     def find_unheard(self, path: str) -> Unheard | None:
         """The session of which no hook has heard, and which may have written its change of a
         path."""
-        if self._made is None or not self._readers.unheard.is_own(self._made[0]):
+        if self._made is None:
             return None
-        return self._readers.unheard.find_author(path, self._made[1])
+        return self._readers.unheard.find_author(path, self._made)
 
     @cached_property
-    def _made(self) -> tuple[ParsedCommit, unrecorded.Change] | None:
-        """The commit, and when its change was made; None if it is missing."""
+    def _made(self) -> unrecorded.Change | None:
+        """When its change was made; None if it is missing, or not this person's."""
         commit = read_commit(self._readers.repo.objects, self.oid)
-        if commit:
-            return (commit, unrecorded.date_commit(self._readers.repo.objects, commit))
+        if commit and self._readers.unheard.is_own(commit):
+            return unrecorded.date_commit(self._readers.repo.objects, commit)
         return None
 
     def is_merge(self) -> bool:
         """Whether it has more than one parent."""
         parsed = read_commit(self._readers.repo.objects, self.oid)
-        return len(parsed["parents"] if parsed else ()) > 1
+        return parsed is not None and len(parsed["parents"]) > 1
 
 
 class Place:
@@ -573,18 +616,18 @@ class Place:
     def content(self) -> Sequence[bytes]:
         """Its lines; [] if the blob is not here."""
         data = self._readers.read_blob(self.oid)
-        return data.split(b"\n") if data is not None else []
+        if data is None:
+            return []
+        return data.split(b"\n")
 
     @cached_property
     def recorded(self) -> LineAuthors:
         """The authors of its lines that are recorded, aligned with git's hunks if these were
         read."""
         records = self.commit.list_records(self.path)
-        oid = self.oid if records else None
-        if oid:
-            lines = self._readers.credit_blob(records, self.path, oid)
-        else:
-            lines = {}
+        lines: LineAuthors = {}
+        if records and self.oid:
+            lines = self._readers.credit_blob(records, self.path, self.oid)
         if lines and self.hunks is not None:
             lines = line_authors.align_authors(lines, self.hunks, lambda: self.content)
         return lines
@@ -606,6 +649,35 @@ class Place:
     def has_unrecorded(self, lines: Iterable[int]) -> bool:
         """Whether some authors of the path are recorded, but not those of all these lines."""
         return bool(self.recorded) and any(line not in self.recorded for line in lines)
+
+    def note_oid(self, oid: str | None) -> None:
+        """Note its blob."""
+        self.oid = oid
+
+    def note_patch(self, oid: str | None, hunks: Sequence[Hunk]) -> None:
+        """Note its blob, and git's diff of the commit."""
+        self.oid = oid
+        self.hunks = hunks
+
+    def note_spots(self, spots: Mapping[int, Spot | None]) -> None:
+        """Note where lines were traced to."""
+        self.before.update(spots)
+        self.authors = None
+
+    def forget_authors(self) -> None:
+        """Have the authors of the lines found again."""
+        self.authors = None
+
+    def credit(self, authors: LineAuthors, sources: set[str]) -> None:
+        """Note the authors of the lines, and the commits that these were traced to."""
+        self.authors = authors
+        self.sources = sources
+
+    def take_open(self, lines: OpenLines, authors: LineAuthors) -> None:
+        """Note what is known of lines that are not committed."""
+        self.authors = authors
+        self.times = lines.times
+        self.content = lines.content
 
     def align(self, hunks: Sequence[Hunk]) -> None:
         """Set the hunks, and forget what depends on them, so that it is computed again."""

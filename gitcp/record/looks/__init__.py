@@ -503,11 +503,11 @@ def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
 
 def _read_added(objects: Objects, before: Version, after: Version) -> str:
     """The lines that a change adds."""
-    from gitcp.text import line_replay
+    from gitcp.text import line_evidence
 
     old = objects.read(before[1]) if before else None
     new = objects.read(after[1]) if after else None
-    added = line_replay.find_added_lines(old and old[2], new and new[2])
+    added = line_evidence.find_added_lines(old and old[2], new and new[2])
     return b"\n".join(added).decode(errors="replace")
 
 
@@ -577,10 +577,10 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
     if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
         return {}
 
-    from gitcp.text import file_moves, line_replay
+    from gitcp.text import file_moves, line_evidence
 
     return file_moves.find_origins(
-        oids, lambda oid: line_replay.split_text_lines(oid, objects.read_blob(oid))
+        oids, lambda oid: line_evidence.split_text_lines(oid, objects.read_blob(oid))
     )
 
 

@@ -13,7 +13,7 @@ from gitcp.errors import Error
 from gitcp.git import files, refs
 from gitcp.git.objects import Lookup, find_tree, read_commit
 from gitcp.record.journal import credit
-from gitcp.text import line_replay
+from gitcp.text import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Sources:
         for file, lines in self._read_files(window).items():
             if file == os.path.join(self._repo.worktree, path):
                 continue
-            shared = added & line_replay.select_significant({*lines})
+            shared = added & line_evidence.select_significant({*lines})
             if shared:
                 blob = self._repo.objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
@@ -101,8 +101,8 @@ class Sources:
         return entry[1] if entry else ""
 
     def _read_lines(self, oid: str) -> set[bytes]:
-        lines = line_replay.split_text_lines(oid, self._repo.objects.read_blob(oid))
-        return line_replay.select_significant({*lines})
+        lines = line_evidence.split_text_lines(oid, self._repo.objects.read_blob(oid))
+        return line_evidence.select_significant({*lines})
 
     def _list_blobs(self, window: Window, path: str) -> Iterator[Source]:
         """The blobs of named commits at the path or at another named path; not HEAD's own, which

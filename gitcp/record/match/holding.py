@@ -20,7 +20,7 @@ from gitcp.text import file_moves
 from gitcp.text.carry import changes
 from gitcp.text.carry.changes import Lines, Written, find_lines
 from gitcp.text.ids import EMPTY, GONE, REGULAR, build_change, is_binary, remove_space
-from gitcp.text.line_replay import (
+from gitcp.text.line_evidence import (
     find_added_lines,
     has_no_lines,
     is_meaningful,

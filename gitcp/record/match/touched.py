@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gitcp.text.ids import remove_space
-from gitcp.text.line_replay import split_lines
+from gitcp.text.line_evidence import split_lines
 from gitcp.text.pairing import pair_lines
 
 TYPE_CHECKING = False

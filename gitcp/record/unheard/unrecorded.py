@@ -27,7 +27,7 @@ from gitcp.record.journal import read_journal
 from gitcp.record.session import others
 from gitcp.record.unheard.conversations import find_conversation, list_roots, make_relative
 from gitcp.text import json
-from gitcp.text.ids import PERSON, UNKNOWN
+from gitcp.text.ids import UNKNOWN
 from gitcp.text.spans import count_noun
 from gitcp.text.times import parse_time
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.record.unheard.conversations import Conversation
-    from gitcp.text.line_replay import PathCredit
+    from gitcp.text.line_credit import PathCredit
     from gitcp.text.record_types import Commit
 
 AUTO = "auto"  # the value of gitcp.import with which they are imported at once
@@ -493,9 +493,7 @@ def credit_nobody(repo: Repo, commit: Commit, paths: dict[str, PathCredit]) -> N
     change = date_commit(repo.objects, commit)
     for path, credit in paths.items():
         if record.find_author(path, change):
-            credit["added"] = [
-                (line, UNKNOWN if who == PERSON else who) for line, who in credit["added"]
-            ]
+            credit.correct(dict.fromkeys(credit.list_persons_lines(), UNKNOWN))
 
 
 def note_told(repo: Repo, told: Iterable[Unheard]) -> None:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record import Context
     from gitcp.record.session import Intent
-    from gitcp.text.line_replay import PathCredit
+    from gitcp.text.line_credit import PathCredit
     from gitcp.text.record_types import Commit, Entries, Entry, Linked, Record, State
 
     StagedEntries = Mapping[str, Entry | None]
@@ -590,7 +590,7 @@ def find_work(
 def _is_shared(credit: PathCredit, session_id: str) -> bool:
     """Whether another author has a line among those that a path gains or loses.  Lines of unknown
     authors do not count."""
-    authors = {*(who for _, who in credit["added"]), *credit["removed"]}
+    authors = {*(who for _, who in credit.added), *credit.removed}
     return any(who[0] != session_id and who != UNKNOWN for who in authors)
 
 

@@ -9,7 +9,7 @@ from gitcp.steps.back import plan
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.path_history import Change, Texts, get_writer, read_text
 from gitcp.text.ids import PERSON, UNKNOWN
-from gitcp.text.line_replay import split_lines
+from gitcp.text.line_evidence import split_lines
 from gitcp.text.pairing import find_changed_lines
 
 TYPE_CHECKING = False

@@ -31,7 +31,7 @@ from gitcp.steps.commits.path_history import (
     read_text,
 )
 from gitcp.text.ids import REGULAR, UNKNOWN, build_change
-from gitcp.text.line_replay import split_lines
+from gitcp.text.line_evidence import split_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ class Weave(Replay):
         """Add a step, as Replay does.  What came from another path goes by who brought it."""
         old = self.numbers
         super().add_step(version, who, regains, authors, is_kept)
-        actor = who if who != UNKNOWN else self.cause
+        actor = who if who != UNKNOWN else self._cause
         start, end = count_same_ends(old, self.numbers)
         new_end = len(self.numbers) - end
         self._texts_of.update(zip(self.numbers[start:new_end], self._keys[start:], strict=False))

@@ -9,7 +9,7 @@ from gitcp.steps.back import plan
 from gitcp.steps.commits import parts
 from gitcp.text import line_replay
 from gitcp.text.ids import PERSON, REGULAR, UNKNOWN
-from gitcp.text.line_replay import has_no_lines, split_lines
+from gitcp.text.line_evidence import has_no_lines, split_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

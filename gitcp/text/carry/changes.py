@@ -10,7 +10,7 @@ from gitcp.text.carry import moves, origins
 from gitcp.text.carry.moves import Source
 from gitcp.text.carry.text import NOTHING, Text, has_words_of, weigh
 from gitcp.text.ids import remove_space
-from gitcp.text.line_replay import (
+from gitcp.text.line_evidence import (
     LARGEST,
     find_added_lines,
     is_meaningful,

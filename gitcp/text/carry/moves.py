@@ -80,27 +80,27 @@ def _find_anchors(keys: Mapping[int, bytes], sources: Sequence[Source]) -> dict[
         counts[key] = counts.get(key, 0) + 1
     places = {}
     for key, count in counts.items():
-        place = _find_place(key, count, sources)
-        if place is not None and is_telling(key):
-            places[key] = place
+        if is_telling(key):
+            place = _find_place(key, count, sources)
+            if place is not None:
+                places[key] = place
     return {line: places[key] for line, key in keys.items() if key in places}
 
 
 def _find_place(key: bytes, count: int, sources: Sequence[Source]) -> Place | None:
     """Where the only line with a key stands in the sources; count: of new lines that have it."""
-    total = 0
+    standing: list[Place] = []
     gone: list[Place] = []
-    last = None
     for number, source in enumerate(sources):
         for line in source.text.places.get(key, ()):
-            total += 1
-            last = Place(number, line, line in source.gone)
-            if last.is_gone:
-                gone.append(last)
+            if line in source.gone:
+                gone.append(Place(number, line, True))
+            elif len(standing) < 2:
+                standing.append(Place(number, line, False))
     if len(gone) == 1 and count == 1:
         return gone[0]
-    if total == 1 and not gone:
-        return last
+    if len(standing) == 1 and not gone:
+        return standing[0]
     return None
 
 

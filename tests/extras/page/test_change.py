@@ -93,7 +93,9 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
             ends = change.find_ends(at, records, "main..side")
             patches = history.compare_trees(at, *ends)
             evidence = Evidence(at)
-            asked.append(change.AddedLines(at, evidence, ends[1], {}).find_writers(patches, steps))
+            asked.append(
+                change.AddedLines(at, at.git, evidence, ends[1], {}).find_writers(patches, steps)
+            )
     assert asked[0] == asked[1]
     assert {path: len(lines) for path, lines in asked[0].items() if lines} == {
         "-L odd": 1, ".mailmap": 1, "text": 6, "zero": 5,
@@ -111,7 +113,7 @@ def test_a_line_of_an_ignored_commit_has_the_author_from_before_the_range(repo: 
     at = Repo.find_here()
     with Objects(at):
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
-        lines = change.AddedLines(at, Evidence(at), ends[1], {})
+        lines = change.AddedLines(at, at.git, Evidence(at), ends[1], {})
         writers = lines.find_writers(history.compare_trees(at, *ends), {})
     assert writers["old"][1].name == "First"
 
@@ -132,6 +134,6 @@ def test_git_is_not_asked_to_blame_a_submodule(repo: Path, monkeypatch: pytest.M
     at = Repo.find_here()
     with Objects(at):
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
-        lines = change.AddedLines(at, Evidence(at), ends[1], {})
+        lines = change.AddedLines(at, at.git, Evidence(at), ends[1], {})
         writers = lines.find_writers(history.compare_trees(at, *ends), {})
     assert [*writers] == ["text"] and asked == ["text"]

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from gitcp.errors import Error
-from gitcp.lines import sums
+from gitcp.lines import check_rules
 
 ADDED = {"agent": 5, "person": 2, "unknown": 2, "unrecorded": 1}
 
@@ -23,7 +23,7 @@ ADDED = {"agent": 5, "person": 2, "unknown": 2, "unrecorded": 1}
     ],
 )
 def test_a_file_of_rules_is_read(text: str, rules: dict[str, object]) -> None:
-    assert sums.parse_rules(tomllib.loads(text).get("check", {}), "it") == rules
+    assert check_rules.parse_rules(tomllib.loads(text).get("check", {}), "it") == rules
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_file_of_rules_is_read(text: str, rules: dict[str, object]) -> None:
 )
 def test_what_is_no_rule_is_refused_and_never_passed_over(text: str, complaint: str) -> None:
     with pytest.raises(Error, match=complaint):
-        sums.parse_rules(tomllib.loads(text)["check"], "it")
+        check_rules.parse_rules(tomllib.loads(text)["check"], "it")
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_what_is_no_rule_is_refused_and_never_passed_over(text: str, complaint: 
     ],
 )
 def test_a_share_is_held_against_its_limit(rules: dict[str, float], broken: list[str]) -> None:
-    assert [reason["reason"] for reason in sums.judge_shares(rules, ADDED)] == broken
+    assert [reason["reason"] for reason in check_rules.judge_shares(rules, ADDED)] == broken
 
 
 def test_a_range_that_adds_no_line_keeps_every_share() -> None:
-    assert list(sums.judge_shares({"max-unknown": 0}, dict.fromkeys(ADDED, 0))) == []
+    assert list(check_rules.judge_shares({"max-unknown": 0}, dict.fromkeys(ADDED, 0))) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.lines import blame_format
+from gitcp.lines import porcelain
 
 ONE, TWO = "1" * 40, "2" * 40
 LINES = [
@@ -18,7 +18,7 @@ LINES = [
 ]
 
 
-def porcelain(*groups: tuple[str, int, int, int]) -> bytes:
+def print_groups(*groups: tuple[str, int, int, int]) -> bytes:
     """git's output for groups: commit, first line there, first line here, count."""
     rows: list[bytes] = []
     for oid, orig, final, count in groups:
@@ -33,12 +33,12 @@ def porcelain(*groups: tuple[str, int, int, int]) -> bytes:
 
 
 CASES = {
-    "a group": porcelain((ONE, 1, 1, 7)),
-    "a line": porcelain((ONE, 4, 1, 1)),
-    "two commits in turns": porcelain((ONE, 1, 1, 3), (TWO, 9, 4, 1), (ONE, 4, 5, 12)),
-    "a line each": porcelain(*((oid, n, n, 1) for n, oid in enumerate([ONE, TWO] * 9, 1))),
-    "text behind": porcelain((ONE, 1, 1, 3)) + b"num read blob: 1\nnum commits: 2\n",
-    "marked lines": porcelain((ONE, 1, 1, 5), (TWO, 9, 6, 1)).replace(b"\n\t", b"\nignored\n\t"),
+    "a group": print_groups((ONE, 1, 1, 7)),
+    "a line": print_groups((ONE, 4, 1, 1)),
+    "two commits in turns": print_groups((ONE, 1, 1, 3), (TWO, 9, 4, 1), (ONE, 4, 5, 12)),
+    "a line each": print_groups(*((oid, n, n, 1) for n, oid in enumerate([ONE, TWO] * 9, 1))),
+    "text behind": print_groups((ONE, 1, 1, 3)) + b"num read blob: 1\nnum commits: 2\n",
+    "marked lines": print_groups((ONE, 1, 1, 5), (TWO, 9, 6, 1)).replace(b"\n\t", b"\nignored\n\t"),
     "nothing": b"",
 }
 
@@ -49,12 +49,15 @@ def test_groups_have_the_lines_of_the_output(
     name: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = CASES[name]
-    monkeypatch.setattr(blame_format, "_PART", 0)
-    groups = blame_format.Groups()
+    monkeypatch.setattr(porcelain, "_PART", 0)
+    groups = porcelain.Groups()
     groups.read(output[n : n + size] for n in range(0, len(output), size))
-    lines, rest = blame_format.parse_porcelain(output)
-    assert groups.rest == rest
-    assert b"".join(groups.contents) == b"".join((e["content"] or b"") + b"\n" for e in lines)
+    parsed = porcelain.parse_porcelain(output)
+    lines = parsed.entries
+    assert groups.rest == parsed.rest
+    assert b"".join(groups.contents) == b"".join(
+        (e["content"] or b"") + b"\n" for e in parsed.entries
+    )
     seen = [
         (entry["oid"], entry["path"], entry["orig"] + n, entry["final"] + n)
         for entry in groups.entries

@@ -10,7 +10,7 @@ from gitcp.record.match.holding import (
     is_contained,
 )
 from gitcp.text.ids import is_binary
-from gitcp.text.line_replay import find_added_lines, select_significant
+from gitcp.text.line_evidence import find_added_lines, select_significant
 
 LONG = [f"a line that says something {n}".encode() for n in range(4)]
 

@@ -10,7 +10,8 @@ from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Edit, build_edit
 from gitcp.steps import abandoned_rules
 from gitcp.text import ids, line_replay
-from gitcp.text.line_replay import Replay, Version, split_text_lines
+from gitcp.text.line_evidence import split_text_lines
+from gitcp.text.line_replay import Replay, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

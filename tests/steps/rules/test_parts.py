@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.parts import Choice, Operation, Weave
-from gitcp.text import line_replay
+from gitcp.text import line_evidence
 from gitcp.text.ids import PERSON
 from gitcp.text.line_replay import Version
 from gitcp.text.record_types import Writer
@@ -39,7 +39,7 @@ def version(text: str) -> Version:
 def replay(first: str, steps: Iterable[Step]) -> Weave:
     weave = Weave(version(first))
     for who, text in steps:
-        weave.add_step(version(text), who, line_replay.is_significant)
+        weave.add_step(version(text), who, line_evidence.is_significant)
     return weave
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.text import line_replay
+from gitcp.text import line_credit
+from gitcp.text.line_credit import PathCredit
 from gitcp.text.line_replay import Replay, Version
 
 OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
@@ -29,7 +30,7 @@ OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
     ],
 )
 def test_lines_that_a_content_was_known_to_have_stay_known(new: list[Any], want: list[Any]) -> None:
-    joined = line_replay.join_entries(
+    joined = line_credit.join_entries(
         {"f": [{"oid": "a", "ranges": OLD}]}, {"f": [{"oid": "a", "ranges": new}]}
     )
     assert joined == {"f": [{"oid": "a", "ranges": want}]}
@@ -38,14 +39,14 @@ def test_lines_that_a_content_was_known_to_have_stay_known(new: list[Any], want:
 def test_what_was_nobodys_is_whose_the_newer_says() -> None:
     old = {"f": [{"oid": "a", "ranges": [[1, 2, "person", None], [3, 3, "unknown", None]]}]}
     new = {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None], [3, 3, "person", None]]}]}
-    [entry] = line_replay.join_entries(old, new)["f"]
+    [entry] = line_credit.join_entries(old, new)["f"]
     assert entry["ranges"] == [[1, 1, "person", None], *new["f"][0]["ranges"]]
 
 
 def test_a_line_that_is_told_now_is_no_more_anothers() -> None:
     other = [[2, 3, "t9", None, "s9", "c9"]]
     old = {"f": [{"oid": "a", "ranges": [], "others": other, "more": 1}]}
-    [entry] = line_replay.join_entries(old, {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None]]}]})[
+    [entry] = line_credit.join_entries(old, {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None]]}]})[
         "f"
     ]
     assert entry == {
@@ -54,30 +55,30 @@ def test_a_line_that_is_told_now_is_no_more_anothers() -> None:
         "others": [[3, 3, "t9", None, "s9", "c9"]],
         "more": 1,
     }
-    assert line_replay.join_entries(old, {"f": [{"oid": "a", "ranges": []}]}) == old
+    assert line_credit.join_entries(old, {"f": [{"oid": "a", "ranges": []}]}) == old
     whole = {"f": [{"oid": "a", "ranges": [[1, 3, "t1", None]]}]}
-    assert "others" not in line_replay.join_entries(old, whole)["f"][0]
+    assert "others" not in line_credit.join_entries(old, whole)["f"][0]
 
 
 def test_other_contents_and_paths_stay_as_they_are() -> None:
     old = {"f": [{"oid": "a", "ranges": OLD}], "g": [{"oid": "x", "ranges": OLD}]}
     new = {"f": [{"oid": "b", "ranges": [[1, 1, "t1", None]]}]}
-    assert line_replay.join_entries(old, new) == {"f": [*old["f"], *new["f"]], "g": old["g"]}
-    assert line_replay.join_entries(None, new) == new
+    assert line_credit.join_entries(old, new) == {"f": [*old["f"], *new["f"]], "g": old["g"]}
+    assert line_credit.join_entries(None, new) == new
 
 
 @pytest.mark.parametrize("odd", [None, 3, "x", [3, None], [{"oid": "a", "ranges": [[1], "x", 4]}]])
 def test_what_cannot_be_read_of_the_old_is_let_go(odd: Any) -> None:
     new = {"f": [{"oid": "a", "ranges": [[1, 1, "t1", None]]}]}
-    assert line_replay.join_entries({"f": odd}, new) == new
+    assert line_credit.join_entries({"f": odd}, new) == new
 
 
 def test_the_lines_of_a_path_are_runs_of_the_session_the_person_and_nobody() -> None:
     session, call = ("s", "t1", "u1"), ("s", "t1", "")
     person, nobody, other = ("", "person", ""), ("", "unknown", ""), ("s2", "t9", "u9")
     authors = [session, session, call, person, other, nobody, session]
-    path: Any = {"added": list(enumerate(authors, 1))}
-    assert line_replay.list_ranges("s", path) == [
+    path = PathCredit("a", list(enumerate(authors, 1)))
+    assert path.list_ranges("s") == [
         [1, 2, "t1", "u1"],
         [3, 3, "t1", None],
         [4, 4, "person", None],
@@ -99,7 +100,7 @@ def test_a_content_that_stands_for_a_binary_file_has_one_author(
 ) -> None:
     before, now = Version("before", parent), Version("now", lines)
     replay = Replay(before)
-    assert line_replay.credit_path(replay, [before], now)["uncounted"] is want
+    assert line_credit.credit_path(replay, [before], now).is_counted is not want
 
 
 @pytest.mark.parametrize(("added", "removed", "want"), [(0, 2, 2), (1, 1, 0), (1, 3, 2), (2, 1, 0)])
@@ -107,12 +108,5 @@ def test_a_session_has_removed_what_it_has_not_written_in_its_place(
     added: int, removed: int, want: int
 ) -> None:
     session = ("s", "t1", "u1")
-    path: Any = {
-        "oid": "a",
-        "added": [(n, session) for n in range(1, added + 1)],
-        "removed": [session] * removed,
-        "lost": [],
-        "moved": set(),
-        "uncounted": False,
-    }
-    assert line_replay.compute_attribution("s", [path])["agent_removed"] == want
+    path = PathCredit("a", [(n, session) for n in range(1, added + 1)], [session] * removed)
+    assert line_credit.compute_attribution("s", [path])["agent_removed"] == want

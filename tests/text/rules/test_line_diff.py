@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.text import line_replay, pairing
-from gitcp.text.line_replay import split_lines
+from gitcp.text import line_evidence, pairing
+from gitcp.text.line_evidence import split_lines
 from gitcp.text.pairing import find_changed_lines
 
 
@@ -47,7 +47,7 @@ def test_a_line_counts_with_or_without_its_newline(data: bytes | None, want: lis
     ],
 )
 def test_consecutive_numbers_are_a_run(numbers: list[int], want: list[tuple[int, int]]) -> None:
-    assert line_replay.group_runs(numbers) == want
+    assert line_evidence.group_runs(numbers) == want
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.text import line_replay
+from gitcp.text import line_credit, line_evidence, line_replay
 from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.line_replay import Version
 
@@ -86,15 +86,15 @@ def test_a_line_that_only_moves_keeps_its_author_and_goes_by_who_moved_it(who: W
     lines = line_replay.Replay(version("axyz"), lambda: {0: A})
     lines.add_step(version("xyzpa"), who, regains=lambda line: True)
     assert [lines.get_author(n) for n in lines.numbers][3:] == [who, A]
-    part = line_replay.credit_path(lines, [version("axyz")], version("xyzpa"))
-    assert part["added"] == [(4, who), (5, A)] and part["removed"] == [who]
+    part = line_credit.credit_path(lines, [version("axyz")], version("xyzpa"))
+    assert part.added == [(4, who), (5, A)] and part.removed == [who]
 
 
 def test_a_line_that_is_only_indented_goes_by_who_indented_it() -> None:
     parent, now = (Version(name, [b"stays", name.encode()]) for name in ("old line", "  old line"))
     lines = replayed(parent, [(now, B)])
-    part = line_replay.credit_path(lines, [parent], now)
-    assert part["added"] == [(2, UNKNOWN)] and part["removed"] == [B]
+    part = line_credit.credit_path(lines, [parent], now)
+    assert part.added == [(2, UNKNOWN)] and part.removed == [B]
     assert lines.get_taker(0, PERSON) == PERSON, "it stands as it was"
 
 
@@ -119,8 +119,8 @@ def test_a_line_that_becomes_several_keeps_its_author_and_nobody_took_it() -> No
     assert tell(lines) == [UNKNOWN] + [A] * 5
     assert len(set(lines.numbers)) == 6 and not lines.takers
     now = Version("now", [b"top", *WRAPPED])
-    part = line_replay.credit_path(lines, [lines.first], now)
-    assert part["added"] == [(n, A) for n in range(2, 7)] and not part["lost"]
+    part = line_credit.credit_path(lines, [lines.first], now)
+    assert part.added == [(n, A) for n in range(2, 7)] and not part.lost
 
 
 def test_several_lines_that_become_one_are_taken_by_nobody() -> None:
@@ -130,8 +130,8 @@ def test_several_lines_that_become_one_are_taken_by_nobody() -> None:
 
 def test_a_form_of_a_line_goes_by_who_gave_it() -> None:
     lines = form(ONE, (WRAPPED, B))
-    part = line_replay.credit_path(lines, [lines.first], Version("now", WRAPPED))
-    assert part["removed"] == [B] and part["added"] == [(n, UNKNOWN) for n in range(1, 6)]
+    part = line_credit.credit_path(lines, [lines.first], Version("now", WRAPPED))
+    assert part.removed == [B] and part.added == [(n, UNKNOWN) for n in range(1, 6)]
 
 
 def test_who_removes_a_line_in_its_new_form_takes_it() -> None:
@@ -168,7 +168,7 @@ def test_who_wrote_the_first_content_is_asked_where_it_matters_and_once() -> Non
     asked: list[int] = []
     lines = line_replay.Replay(version("xyz"), lambda: {asked.append(1) or 0: A})  # type: ignore[func-returns-value]
     lines.add_step(version("xyzp"), PERSON, regains=line_replay.accepts_any_line)
-    line_replay.credit_path(lines, [version("xyz")], version("xyzp"))
+    line_credit.credit_path(lines, [version("xyz")], version("xyzp"))
     assert not asked
     assert [lines.get_author(n) for n in (0, 1, 0)] == [A, UNKNOWN, A] and asked == [1]
 
@@ -187,15 +187,15 @@ def test_who_took_a_line_is_who_did_it_last() -> None:
     assert lines.takers == {1: A, 2: A}
 
 
-@pytest.mark.parametrize("data", [b"a\0b\nc\n", b"line\n" * (line_replay.LARGEST // 5 + 1)])
+@pytest.mark.parametrize("data", [b"a\0b\nc\n", b"line\n" * (line_evidence.LARGEST // 5 + 1)])
 def test_a_binary_or_huge_file_has_one_author(data: bytes) -> None:
-    assert line_replay.has_no_lines(data)
-    assert len(line_replay.split_text_lines("oid", data)) == 1
+    assert line_evidence.has_no_lines(data)
+    assert len(line_evidence.split_text_lines("oid", data)) == 1
 
 
 def test_a_text_of_two_mebibytes_still_has_lines() -> None:
-    data = b"line\n" * (line_replay.LARGEST // 5)
-    assert len(line_replay.split_text_lines("oid", data)) == line_replay.LARGEST // 5
+    data = b"line\n" * (line_evidence.LARGEST // 5)
+    assert len(line_evidence.split_text_lines("oid", data)) == line_evidence.LARGEST // 5
 
 
 # (line, author) pairs are the oracle: a text is a list of them, and no two lines are alike.
@@ -227,15 +227,15 @@ def test_authors_and_sums_are_those_of_the_oracle(
                 truth.insert(at, (b"line %d" % next(fresh), who))
         lines.add_step(Version(f"step {step}", [line for line, _ in truth]), who)
     committed = Version(f"step {len(edits) - 1}" if edits else "parent", [x for x, _ in truth])
-    credit = line_replay.credit_path(lines, [parent], committed)
-    assert credit["added"] == [(n, who) for n, (_, who) in enumerate(truth, 1) if who]
-    assert sorted(credit["removed"]) == sorted(taken.values())
-    sums = [line_replay.compute_attribution(sid, [credit]) for sid in ("session-a", "session-b")]
+    credit = line_credit.credit_path(lines, [parent], committed)
+    assert credit.added == [(n, who) for n, (_, who) in enumerate(truth, 1) if who]
+    assert sorted(credit.removed) == sorted(taken.values())
+    sums = [line_credit.compute_attribution(sid, [credit]) for sid in ("session-a", "session-b")]
     for key in ("lines_added", "lines_removed"):
         one, two = (told[key] for told in sums)
         assert (one["agent"], one["others"]) == (two["others"], two["agent"])
         assert (one["person"], one["unknown"]) == (two["person"], two["unknown"])
     added = sums[0]["lines_added"]
-    assert sum(added.values()) == len(credit["added"])
-    assert sum(sums[0]["lines_removed"].values()) == len(credit["removed"])
+    assert sum(added.values()) == len(credit.added)
+    assert sum(sums[0]["lines_removed"].values()) == len(credit.removed)
     assert sums[0]["human_added"] + sums[0]["human_modified"] == added["person"]
