@@ -105,7 +105,9 @@ def _draw_texts(
     for start, removed, first, added in edits:
         if removed:
             gone.append((start - 1, start - 1 + min(removed, MOST_ROWS)))
-        at = first - 1 if added else first
+        at = first
+        if added:
+            at -= 1
         end = at + min(added, MOST_ROWS) + AROUND
         came.append((max(0, at - AROUND), min(len(after), end)))
     return _draw_side(path, before, gone, clean), _draw_side(path, after, came, clean)
@@ -125,7 +127,9 @@ def _draw_side(path: str, lines: list[str], spans: Spans, clean: CleanLines) -> 
 def _draw_run(kind: str, text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     tag = _TAGS.get(kind)
-    return f"<{tag}>{text}</{tag}>" if tag else text
+    if tag:
+        return f"<{tag}>{text}</{tag}>"
+    return text
 
 
 def draw_rows(
@@ -140,10 +144,11 @@ def draw_rows(
             rows.append(f"<tr><td>{old}<td>{new}<td>{drawn.after[new]}")
         else:
             mark = marks.get(new)
-            name = names.get(mark.owner, "") if mark else ""
-            if name and mark and mark.is_beside:
-                name += " w"
-            style = f'"a {name}"' if name else "a"
+            style = "a"
+            if mark and mark.owner in names:
+                style = f'"a {names[mark.owner]}"'
+                if mark.is_beside:
+                    style = f'"a {names[mark.owner]} w"'
             rows.append(f"<tr class={style}><td><td>{new}<td>{drawn.after[new]}")
     rows.append("</table>")
     return "".join(rows)

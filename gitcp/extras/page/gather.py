@@ -56,11 +56,14 @@ def _select_commits(repo: Repo, name: str) -> list[Record]:
     kind, key = commits.resolve_name(repo, name)
     if kind == "commit":
         return list(commits.list_commits(repo, [key], ["-n1"]))
-    matching = [
-        record
-        for record in commits.list_commits(repo, [], listing.ALL)
-        if any(key in (c["checkpoint_id"], *c.get("sessions", ())) for c in record["checkpoints"])
-    ]
+    matching = []
+    for record in commits.list_commits(repo, [], listing.ALL):
+        names: set[str] = set()
+        for checkpoint in record["checkpoints"]:
+            names.add(checkpoint["checkpoint_id"])
+            names.update(checkpoint.get("sessions", ()))
+        if key in names:
+            matching.append(record)
     if not matching:
         raise Error(f"no commit belongs to '{name}': there is no page to make")
     return matching

@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 
 from pygments.lexers import find_lexer_class, get_all_lexers, get_lexer_for_filename
@@ -40,7 +40,7 @@ def highlight_lines(
 
     spans: (first, end) of the runs of lines, from 0, that are shown, in their order.
     """
-    rows: list[list[Run]] = [[["", line]] if line else [] for line in lines]
+    rows = [*map(_leave_plain, lines)]
     lexer = _find_lexer(_shorten_name(os.path.basename(path)))
     if lexer is None or sum(map(len, lines)) + len(lines) > LARGEST:
         return rows
@@ -68,7 +68,7 @@ def _find_marks(lines: Sequence[str]) -> Marks:
     last = 0
     marks: Marks = {}
     for match in _MARKS.finditer(text):
-        number = number + text.count("\n", last, match.start())
+        number += text.count("\n", last, match.start())
         last = match.start()
         marks.setdefault(number, []).append(match[0])
     return marks
@@ -87,16 +87,19 @@ def _find_opening(marks: Marks, first: int) -> int:
             if any(found.count(mark) % 2 for mark in _ALIKE):
                 return earliest
             directed = [mark for mark in found if mark not in _ALIKE]
+            if directed and directed[-1] in _OPENING:
+                return number
             if directed:
-                return number if directed[-1] in _OPENING else first
+                return first
     return first
 
 
 def _find_closing(marks: Marks, first: int, end: int, count: int) -> int:
     """The end of the comment that the lines from first to end, of count lines, open; end if they
     open none.  Some lexers see a comment only as a whole."""
-    found = (mark for n in range(end - 1, first - 1, -1) for mark in reversed(marks.get(n, ())))
-    if next((mark for mark in found if mark not in _ALIKE), "") not in _OPENING:
+    found = chain.from_iterable(marks.get(n, ()) for n in range(first, end))
+    directed = [mark for mark in found if mark not in _ALIKE]
+    if not directed or directed[-1] not in _OPENING:
         return end
     after = range(end, min(end + _BESIDE, count))
     return next((n + 1 for n in after if _CLOSING.intersection(marks.get(n, ()))), end)
@@ -110,11 +113,23 @@ def _highlight_span(lexer: Lexer, texts: list[str]) -> list[list[Run]]:
         first, *rest = "".join([value for _, value in group]).split("\n")
         if first:
             rows[-1].append([kind, first])
-        rows += ([[kind, part]] if part else [] for part in rest)
-    same = ["".join([run[1] for run in row]) for row in rows] == texts
-    if same:
+        for part in rest:
+            rows.append([])
+            if part:
+                rows[-1].append([kind, part])
+    if [_join_runs(row) for row in rows] == texts:
         return rows
-    return [[["", line]] if line else [] for line in texts]
+    return [*map(_leave_plain, texts)]
+
+
+def _leave_plain(line: str) -> list[Run]:
+    if line:
+        return [["", line]]
+    return []
+
+
+def _join_runs(row: list[Run]) -> str:
+    return "".join([text for _, text in row])
 
 
 def _shorten_name(name: str) -> str:

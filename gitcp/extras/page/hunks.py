@@ -125,8 +125,12 @@ def _list_pieces(edits: Sequence[Hunk], marks: Mapping[int, Mark]) -> tuple[list
     rows = 0
     omitted = 0
     for start, removed, first, added in edits:
-        before = start - 1 if removed else start
-        after = first - 1 if added else first
+        before = start
+        if removed:
+            before -= 1
+        after = first
+        if added:
+            after -= 1
         gone = min(removed, MOST_ROWS - rows)
         came = min(added, MOST_ROWS - rows - gone)
         omitted += removed + added - gone - came
@@ -159,7 +163,9 @@ def _split_edit(
     ends = [*starts[1:], after + came]
     pieces = []
     for start, end in zip(starts, ends, strict=True):
-        taken = gone if start == after else 0
+        taken = 0
+        if start == after:
+            taken = gone
         owner = _choose_owner([marks[n] for n in range(start + 1, end + 1) if n in marks])
         pieces.append(_Piece(before + gone - taken, taken, start, end - start, owner))
     return pieces

@@ -45,7 +45,10 @@ class _Tree(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         if tag == "input":
-            self.handle_data("☑" if "checked" in attributes else "☐")
+            if "checked" in attributes:
+                self.handle_data("☑")
+            else:
+                self.handle_data("☐")
         elif tag == "img":
             self.handle_data(f"[image: {attributes.get('alt') or attributes.get('src') or ''}]")
         elif tag in TAGS:

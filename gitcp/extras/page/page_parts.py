@@ -52,7 +52,10 @@ def name_hidden(text: str) -> str:
         text = first
         last = first
         for part in rest:
-            text += (_JOINER if last[-1:] > "\u2000" else _JOINED) + part
+            if last[-1:] > "\u2000":
+                text += _JOINER + part
+            else:
+                text += _JOINED + part
             last = part
     return text.translate(_NAMES)
 
@@ -92,7 +95,9 @@ def trace_lines(steps: Sequence[Step], before: str, after: str) -> dict[int, Ori
         end = 0
         lines: list[Origin | None] = []
         for start, removed, first, added in hunks:
-            begin = start - 1 if removed else start
+            begin = start
+            if removed:
+                begin -= 1
             unchanged = origins[end:begin]
             lines += [*unchanged, *repeat(None, begin - end - len(unchanged))]
             lines += [(commit, n) for n in range(first, first + added)]
@@ -126,12 +131,22 @@ def find_links(remote: str, kind: str = "auto") -> Links:
     host = match[1].lower()
     path = match[2].strip("/").removesuffix(".git")
     if kind == "auto":
-        kind = _HOSTS.get(host, "") or next((name for name in _WAYS if name in host), "")
+        kind = _guess_kind(host)
     if kind not in _WAYS or not path or ".." in path.split("/"):
         return {}
     base = f"https://{host}/{quote(path)}/"
     commit, file = _WAYS[kind]
     return {"commit": base + commit, "file": base + file}
+
+
+def _guess_kind(host: str) -> str:
+    """The kind of forge at a host; '' if its name does not tell."""
+    if host in _HOSTS:
+        return _HOSTS[host]
+    for name in _WAYS:
+        if name in host:
+            return name
+    return ""
 
 
 def link_commit(links: Links, oid: str) -> str:
@@ -157,8 +172,11 @@ def list_strings(value: Any) -> Iterator[str]:
     """Every string in a value, in order."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from list_strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
             yield from list_strings(item)
 
 

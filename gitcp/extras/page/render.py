@@ -72,6 +72,24 @@ class PagePrompt:
         """Its first line."""
         return shorten(page_parts.name_prompt(self.text) or "a prompt that is not here", _PROMPT)
 
+    @property
+    def whole(self) -> str:
+        """Its text, '' if its name says as much."""
+        if len(self.text.strip()) > len(self.name):
+            return self.text
+        return ""
+
+    def count_line(self) -> None:
+        """Count a line of the change."""
+        self.lines += 1
+
+    def show_as(self, number: int, text: str, agent: str) -> None:
+        """Give it the letters and the colour of its number, and redacted texts."""
+        self.letters = page_parts.make_letters(number)
+        self.color = f"p{number % _COLOURS}"
+        self.text = text[:_WHOLE]
+        self.agent = agent or "agent"
+
 
 @dataclass(slots=True)
 class _ShownFile:
@@ -81,8 +99,8 @@ class _ShownFile:
     marks: dict[int, Mark]
     hunks: list[PageHunk]
     left: int
+    drawn: Drawn
     words: dict[int, str] = field(default_factory=dict)  # hunk -> what was said at its edit
-    drawn: Drawn = field(default_factory=lambda: Drawn({}, {}))
 
     def count_by_author(self) -> dict[str, int]:
         """session id, or a word of tally.WHO -> the added lines."""
@@ -165,21 +183,23 @@ class Page:
     ) -> None:
         """Add the files of the change, after the sessions that wrote them.  kept: what earlier
         pages drew; None to keep nothing."""
-        for file in files:
-            marks = {n: self._make_mark(writer) for n, writer in file.writers.items()}
-            for mark in marks.values():
-                if mark.owner in self._prompts:
-                    self._prompts[mark.owner].lines += 1
-            hunks, left = cut_hunks(file.edits, len(file.after or ()), marks)
-            if file.after is None:
-                hunks = []
-            self._files.append(_ShownFile(file, marks, hunks, left))
-        drawn = draw_files(objects, [one.file for one in self._files], self._clean_lines, kept)
-        for one, texts in zip(self._files, drawn, strict=True):
-            one.drawn = texts
+        changed = [*files]
+        drawn = draw_files(objects, changed, self._clean_lines, kept)
+        for file, texts in zip(changed, drawn, strict=True):
+            self._add_file(file, texts)
         self._name_prompts()
         if self._with_prompts:
             self._add_words()
+
+    def _add_file(self, file: PageFile, drawn: Drawn) -> None:
+        marks = {n: self._make_mark(writer) for n, writer in file.writers.items()}
+        for mark in marks.values():
+            if mark.owner in self._prompts:
+                self._prompts[mark.owner].count_line()
+        hunks, left = cut_hunks(file.edits, len(file.after or ()), marks)
+        if file.after is None:
+            hunks = []
+        self._files.append(_ShownFile(file, marks, hunks, left, drawn))
 
     def _make_mark(self, writer: LineWriter) -> Mark:
         author = writer.author
@@ -190,7 +210,9 @@ class Page:
     def _find_owner(self, writer: LineWriter) -> Owner:
         author = writer.author
         if author["who"] != "session":
-            name = writer.name if author["who"] == "person" else ""
+            name = ""
+            if author["who"] == "person":
+                name = writer.name
             key: tuple[Any, ...] = author["who"], name
             if key not in self._owners:
                 self._owners[key] = Owner(author["who"], name)
@@ -217,14 +239,14 @@ class Page:
                 turn = asked
                 number = asked["number"]
             session = parent
-        text = turn["prompt"] if turn else author["prompt"]
-        key = "prompt", session.session_id, number, "" if number else text
+        text = author["prompt"]
+        start = session.start
+        if turn is not None:
+            text = turn["prompt"]
+            start = parse_seconds(turn["start"])
+        key = "prompt", session.session_id, number or text
         if key not in self._owners:
             owner = Owner("prompt", "", session.session_id, number)
-            if turn is None:
-                start = session.start
-            else:
-                start = parse_seconds(turn["start"])
             prompt = PagePrompt(owner, session.agent or author["agent"], text, start)
             self._owners[key] = owner
             self._prompts[owner] = prompt
@@ -233,14 +255,12 @@ class Page:
     def _name_prompts(self) -> None:
         """Give letters and colours to the prompts, those with most lines first."""
         prompts = sorted(self._prompts.values(), key=lambda one: (-one.lines, one.start))
-        texts = [prompt.text if self._with_prompts else "" for prompt in prompts]
-        cleaned = self.clean_text(texts)
+        texts = ["" for _ in prompts]
+        if self._with_prompts:
+            texts = self.clean_text([prompt.text for prompt in prompts])
         agents = self.clean_text([prompt.agent for prompt in prompts])
         for number, prompt in enumerate(prompts):
-            prompt.letters = page_parts.make_letters(number)
-            prompt.color = f"p{number % _COLOURS}"
-            prompt.text = cleaned[number][:_WHOLE]
-            prompt.agent = agents[number] or "agent"
+            prompt.show_as(number, texts[number], agents[number])
         self._prompts = {prompt.owner: prompt for prompt in prompts}
 
     def _add_words(self) -> None:
@@ -270,24 +290,25 @@ class Page:
 
     def add_abandoned(self, records: Iterable[Record]) -> None:
         """Add a section of what the sessions of the page gave up, of the records "abandoned"."""
+        own = [record for record in records if record["session_id"] in self.sessions]
+        self._abandoned = [*map(self._view_abandoned, own)]
 
-        def name(prompt: str) -> str:
-            return self.clean_text(shorten(name_prompt(prompt), 200)) if self._with_prompts else ""
-
-        ours = {"", *self.sessions}  # a page has no prompt of another session
-        self._abandoned = [
-            {
-                "session": shorten_id(record["session_id"]),
-                "agent": self.clean_text(record["agent"]),
-                "day": str(datetime.fromtimestamp(record["time"], UTC).date()),
-                "how": OUTCOMES.get(record["how"], ""),
-                "prompt": name(record["prompt"]),
-                "then": name(record["next_prompt"]) if record["by"] in ours else "",
-                "files": [(self.clean_text(p), f) for p, f in record["files"].items()],
-            }
-            for record in records
-            if record["session_id"] in self.sessions
-        ]
+    def _view_abandoned(self, record: Record) -> Record:
+        prompt = ""
+        then = ""
+        if self._with_prompts:
+            prompt = self.clean_text(shorten(name_prompt(record["prompt"]), 200))
+            if not record["by"] or record["by"] in self.sessions:  # else another session's prompt
+                then = self.clean_text(shorten(name_prompt(record["next_prompt"]), 200))
+        return {
+            "session": shorten_id(record["session_id"]),
+            "agent": self.clean_text(record["agent"]),
+            "day": str(datetime.fromtimestamp(record["time"], UTC).date()),
+            "how": OUTCOMES.get(record["how"], ""),
+            "prompt": prompt,
+            "then": then,
+            "files": [(self.clean_text(path), facts) for path, facts in record["files"].items()],
+        }
 
     def name_title(self) -> str:
         """The subject of the commit; of several the branch, else the newest subject."""
@@ -309,6 +330,9 @@ class Page:
         for one in self._files:
             alive.update(one.count_by_author())
         of_commit = ("oid", "subject", "author", "time", "checkpoints", "added")
+        commits = []
+        for commit in self.commits:
+            commits.append({key: commit[key] for key in of_commit})
         return {
             "type": "page",
             "title": self.name_title(),
@@ -318,7 +342,7 @@ class Page:
                 self._build_session_record(session, added, alive)
                 for session in self.sessions.values()
             ],
-            "commits": [{key: commit[key] for key in of_commit} for commit in self.commits],
+            "commits": commits,
             "files": [self._build_file_record(one) for one in self._files],
         }
 
@@ -346,10 +370,9 @@ class Page:
 
     def _build_file_record(self, one: _ShownFile) -> Record:
         file = one.file
-        old = "" if file.old == file.path else file.old
         return {
             "path": self.clean_text(file.name),
-            "old": self.clean_text(old),
+            "old": self.clean_text(_name_former(file)),
             "state": _name_state(file),
             "plus": file.added,
             "minus": file.removed,
@@ -410,7 +433,9 @@ class Page:
         for one in self._files:
             for writer in one.file.writers.values():
                 who = writer.author["who"]
-                counts["agent" if who == "session" else who] += 1
+                if who == "session":
+                    who = "agent"
+                counts[who] += 1
         return counts
 
     def _tell_sums(self, counts: Mapping[str, int]) -> str:
@@ -436,7 +461,7 @@ class Page:
             "color": prompt.color,
             "letters": prompt.letters,
             "name": self._name_prompt(prompt),
-            "whole": prompt.text if len(prompt.text.strip()) > len(prompt.name) else "",
+            "whole": prompt.whole,
             "facts": self._tell_prompt(prompt, count_noun(prompt.lines, "line"), True),
         }
 
@@ -482,7 +507,7 @@ class Page:
 
     def _view_file(self, one: _ShownFile) -> Record:
         file = one.file
-        path, old = self.clean_text([file.name, "" if file.old == file.path else file.old])
+        path, old = self.clean_text([file.name, _name_former(file)])
         link = ""
         if file.path:
             link = page_parts.link_file(self._links, self.tip, file.path)
@@ -509,7 +534,9 @@ class Page:
         the hunk above it in the file."""
         hunk = one.hunks[place]
         owner = hunk.owner
-        prompt = self._prompts.get(owner) if owner else None
+        prompt = None
+        if owner:
+            prompt = self._prompts.get(owner)
         if prompt is None:
             return Markup('<div class="hh again" id=h{} tabindex=-1>{}</div>').format(
                 number, self._name_nobody(hunk)
@@ -574,8 +601,10 @@ class Page:
         told.append(f"session {shorten_id(prompt.owner.session_id)}")
         session = self.sessions.get(prompt.owner.session_id)
         if has_talks and session is not None and session.turns:
-            turn = session.find_turn(prompt.owner.number)
-            anchor = make_anchor(session.session_id, turn["number"] if turn else 0)
+            number = 0
+            if session.find_turn(prompt.owner.number):
+                number = prompt.owner.number
+            anchor = make_anchor(session.session_id, number)
             told.append(Markup('<a href="#{}">the whole conversation</a>').format(anchor))
         return html + Markup("<p class=soft>{}</p>").format(Markup(" · ").join(told))
 
@@ -590,12 +619,15 @@ class Page:
         else:
             body = Markup()
         name, agent, resume = self.clean_text([name_talk(session), session.agent, session.resume])
+        task_of = ""
+        if session.parent:
+            task_of = shorten_id(session.parent)
         return {
             "anchor": make_anchor(session.session_id),
             "name": name,
             "agent": agent,
             "session": shorten_id(session.session_id),
-            "task_of": shorten_id(session.parent) if session.parent else "",
+            "task_of": task_of,
             "turns": len(session.turns),
             "resume": resume,
             "body": body,
@@ -611,19 +643,34 @@ class Page:
     def _view_commit(self, commit: Record) -> Record:
         counts = dict.fromkeys(AUTHORS, 0)
         for who, count in commit["added"].items():
-            counts[who if who in AUTHORS else "agent"] += count
+            if who in AUTHORS:
+                counts[who] += count
+            else:
+                counts["agent"] += count
+        sums = ""
+        if sum(counts.values()):
+            sums = self._tell_sums(counts)
         return {
             **commit,
             "id": abbreviate(commit["oid"]),
             "when": draw_time(commit["time"]),
-            "sums": self._tell_sums(counts) if sum(counts.values()) else "",
+            "sums": sums,
         }
+
+
+def _name_former(file: PageFile) -> str:
+    """The path that a file had; '' if it is the same."""
+    if file.old == file.path:
+        return ""
+    return file.old
 
 
 def _name_state(file: PageFile) -> str:
     if not file.path:
         return "deleted"
-    return "" if file.old else "new"
+    if file.old:
+        return ""
+    return "new"
 
 
 def _stamp_file(file: PageFile) -> str:

@@ -109,7 +109,10 @@ class _Handler(BaseHTTPRequestHandler):
             shown = 0
             while True:  # until the browser is gone: writing fails then
                 made = self.server.wait_for_page(shown)
-                self.wfile.write(f"data: {made}\n\n".encode() if made != shown else b": \n\n")
+                if made == shown:
+                    self.wfile.write(b": \n\n")
+                else:
+                    self.wfile.write(f"data: {made}\n\n".encode())
                 shown = made
 
     def _write_html(self, data: bytes) -> None:
@@ -192,7 +195,8 @@ def _sign_refs(repo: Repo) -> list[tuple[str, int, int]]:
     folders = [os.path.join(repo.common, name) for name in ("refs", "reftable")]
     paths = [os.path.join(repo.git_dir, "HEAD"), os.path.join(repo.common, "packed-refs")]
     for folder in folders:
-        paths += [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+        for at, _, names in os.walk(folder):
+            paths += [os.path.join(at, name) for name in names]
     signs = []
     for path in sorted(paths):
         try:

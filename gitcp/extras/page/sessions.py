@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
@@ -135,8 +136,7 @@ class _Reader:
         self._objects = repo.objects
         self._root = (repo.top or repo.common) + "/"
         self._heads = Heads(repo)
-        ids = [checkpoint_id for ids in wanted.values() for checkpoint_id in ids]
-        self._places = _find_checkpoints(repo, ids)
+        self._places = _find_checkpoints(repo, [*chain.from_iterable(wanted.values())])
         self._parts: dict[str, Parts] = {}
         self._loaded: dict[str, StoredCheckpoint] = {}
 
@@ -151,19 +151,22 @@ class _Reader:
         except Error:
             return
         head = self._heads.read([entry]).get(session_id)
+        title = ""
+        parent = ""
+        if head is not None:
+            title = head.title
+            parent = head.parent
         metadata = entry["metadata"]
-        session = PageSession(
+        self.sessions[session_id] = PageSession(
             session_id,
             str(metadata.get("agent") or "agent"),
             str(metadata.get("model") or find_model(metadata.get("turns"))),
+            title,
+            parent,
+            self._read_turns(entry, here),
         )
-        self.sessions[session_id] = session
-        session.turns = self._read_turns(entry, here, session.agent)
-        if head is not None:
-            session.title = head.title
-            session.parent = head.parent
-        if session.parent:
-            self.read(session.parent, here)
+        if parent:
+            self.read(parent, here)
 
     def _load(self, checkpoint_id: str) -> StoredCheckpoint:
         if checkpoint_id not in self._loaded:
@@ -173,7 +176,7 @@ class _Reader:
             self._loaded[checkpoint_id] = parts.load_checkpoint(ref, tree)
         return self._loaded[checkpoint_id]
 
-    def _read_turns(self, entry: SessionEntry, here: Sequence[str], agent: str) -> list[Turn]:
+    def _read_turns(self, entry: SessionEntry, here: Sequence[str]) -> list[Turn]:
         """The turns of a transcript; paths are relative to the worktree's root."""
         tasks: dict[str, bytes] = {}
         for checkpoint_id in reversed(here):

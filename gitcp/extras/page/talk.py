@@ -93,8 +93,7 @@ class Talk:
             title += Markup(" · ") + draw_time(start)
         asked = draw_nodes(parse_markdown(prompt))
         answer = Markup()
-        last = parts[-1] if parts else None
-        if isinstance(last, dict) and last["kind"] == "answer":
+        if parts and isinstance(parts[-1], dict) and parts[-1]["kind"] == "answer":
             answer = self._draw_part(parts.pop())
         steps = Markup().join(map(self._draw_part, parts))
         if steps:
@@ -165,11 +164,14 @@ def _sum_steps(parts: Sequence[Record | _Picture]) -> str:
     calls = [part for part in parts if isinstance(part, dict) and part["kind"] == "call"]
     failed = sum([bool(call.get("ended")) for call in calls])
     text = count_noun(len(calls), "tool use")
-    return f"{text}, {failed} failed" if failed else text
+    if failed:
+        return f"{text}, {failed} failed"
+    return text
 
 
 def _draw_sums(diff: Sequence[Sequence[str]]) -> Markup:
-    counts = {sign: sum([row[0] == sign for row in diff]) for sign in _SIGNS}
+    signs = [sign for sign, _ in diff]
+    counts = {sign: signs.count(sign) for sign in _SIGNS}
     return Markup(" <u>+{}</u> <em>&minus;{}</em>").format(counts["+"], counts["-"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import NamedTuple
 from zlib import crc32
 
@@ -67,20 +67,31 @@ def take_commits(repo: Repo, database: Connection, basis: Mapping[str, str]) -> 
     """
     heads = list_commits(repo, "--no-walk=unsorted", *listing.ALL)
     with Objects(repo):
-        mailmap = repo.config.get("mailmap.blob") or ("" if repo.top else "HEAD:.mailmap")
-        specs = notes.REF, mailmap
-        basis = {**basis, **{spec: (repo.objects.read(spec) or ("",))[0] for spec in specs}}
-        is_same = read_state(database, "basis") == basis
-        if is_same:
+        basis = {**basis, **_read_blobs(repo)}
+        since: list[str] = []
+        if read_state(database, "basis") == basis:
             since = list(read_state(database, "heads"))
-        else:
-            since = []
         came, went, since = _list_moves(repo, since)
         database.execute("begin immediate")
         _store_commits(database, _list_linked(repo, since, came), came, went, bool(since))
         keep_state(database, "basis", basis)
         keep_state(database, "heads", dict.fromkeys(heads, ""))
         database.execute("commit")
+
+
+def _read_blobs(repo: Repo) -> dict[str, str]:
+    """name -> oid of the objects that change what git says of commits: notes, and other names for
+    authors; '' for one that is not here."""
+    mailmap = repo.config.get("mailmap.blob") or ""
+    if not mailmap and not repo.top:
+        mailmap = "HEAD:.mailmap"
+    found = {}
+    for spec in (notes.REF, mailmap):
+        named = repo.objects.read(spec)
+        found[spec] = ""
+        if named:
+            found[spec] = named[0]
+    return found
 
 
 class _Moves(NamedTuple):
@@ -144,7 +155,9 @@ def _store_commits(
                 "insert into messages(rowid, message) values(?, ?)", (cursor.lastrowid, message)
             )
     for (oid, checkpoint), (key, _, was_live) in known.items():
-        is_live = oid in came or bool(others_stay and was_live and oid not in went)
+        is_live = oid in came
+        if others_stay and was_live and oid not in went:
+            is_live = True
         if oid in came and (oid, checkpoint) not in linked:
             database.execute("delete from linked where id=?", (key,))
             database.execute("delete from messages where rowid=?", (key,))
@@ -245,7 +258,9 @@ def use_database(repo: Repo, work: Callable[[Connection], T], patience: float) -
 
 def _can_write(repo: Repo) -> bool:
     folder = repo.join_shared()
-    return os.access(folder if os.path.isdir(folder) else repo.common, os.W_OK)
+    if not os.path.isdir(folder):
+        folder = repo.common
+    return os.access(folder, os.W_OK)
 
 
 def _use_file(repo: Repo, work: Callable[[Connection], T]) -> T:
@@ -289,7 +304,10 @@ def clear_tables(database: Connection) -> None:
 def read_state(database: Connection, key: str) -> dict[str, str]:
     """What keep_state() has kept last; {} for nothing."""
     row = database.execute("select value from state where key=?", (key,)).fetchone()
-    return json.loads(row[0]) if row else {}
+    kept: dict[str, str] = {}
+    if row is not None:
+        kept = json.loads(row[0])
+    return kept
 
 
 def keep_state(database: Connection, key: str, value: Mapping[str, str]) -> None:
@@ -343,11 +361,7 @@ def refresh_index(repo: Repo, database: Connection, progress: Callable[[int, int
     _take_arrived(repo, database)
     before = read_state(database, "tips")
     if before != tips or read_state(database, "files") != basis:
-        stored = {
-            ref: oid
-            for ref, oid in tips.items()
-            if ref.endswith(_STORES) or parse_checkpoint_ref(ref)
-        }
+        stored = {ref: oid for ref, oid in tips.items() if _is_store(ref)}
         if _is_rewritten(repo, read_state(database, "stores"), stored):
             clear_tables(database)  # no word of forgotten content may stay
             before = {}
@@ -358,6 +372,10 @@ def refresh_index(repo: Repo, database: Connection, progress: Callable[[int, int
         keep_state(database, "tips", tips)
         keep_state(database, "files", basis)
     _take_conversations(repo, database)
+
+
+def _is_store(ref: str) -> bool:
+    return ref.endswith(_STORES) or bool(parse_checkpoint_ref(ref))
 
 
 def _read_tips(repo: Repo) -> dict[str, str]:
@@ -393,11 +411,11 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
             return lambda batch: [(source, *_read_source(own, source)) for source in batch]
 
         done = 0
+        writer = _Writer(database)
         for batch in spread_batches(repo.objects, split_windows(fresh, _BATCH), begin, alone=2):
-            database.execute("begin immediate")
-            for source, conversations, lacking in batch:
-                _store_source(database, source, conversations, lacking)
-            database.execute("commit")
+            with writer.begin():
+                for source, conversations, lacking in batch:
+                    writer.store_source(source, conversations, lacking)
             done += len(batch)
             progress(done, len(fresh))
 
@@ -408,7 +426,8 @@ def _take_arrived(repo: Repo, database: Connection) -> None:
     if not rows:
         return
     with Objects(repo):
-        absent = repo.objects.list_absent(oid for _, oids in rows for oid in oids.split())
+        lacking = " ".join([oids for _, oids in rows])
+        absent = repo.objects.list_absent(lacking.split())
     for source, oids in rows:
         if not absent.issuperset(oids.split()):
             database.execute("update source set version = '' where id = ?", (source,))
@@ -432,10 +451,12 @@ def _read_source(objects: Objects, source: Source) -> tuple[list[Conversation], 
     """The conversations of a source, and what it lacks."""
     kind, name, version = source
     parts = Parts(objects, name)
-    read = _read_checkpoint if kind == "checkpoint" else _read_stream
     with console.Collected() as lacks:
         try:
-            conversations = read(objects, parts, version)
+            if kind == "checkpoint":
+                conversations = _read_checkpoint(objects, parts, version)
+            else:
+                conversations = _read_stream(objects, parts, version)
         except Error as e:
             conversations = []
             parts.note_lack("", e, console.ABSENT)
@@ -462,21 +483,29 @@ def _build_turns(metadata: Mapping[str, Any]) -> list[Turn]:
     """The turns of a session without a transcript: the prompts of its metadata."""
     time = int(parse_time(metadata.get("created_at")))
     stored = metadata.get("turns")
-    return [
-        {
-            "number": turn["number"],
-            "time": time,
-            "prompt": turn["prompt"],
-            "answer": "",
-            "calls": "",
-            "files": [],
-            "outputs": "",
-        }
-        for turn in (stored.values() if isinstance(stored, dict) else ())
-        if isinstance(turn, dict)
-        and isinstance(turn.get("number"), int)
-        and isinstance(turn.get("prompt"), str)
-    ]
+    turns: list[Turn] = []
+    if isinstance(stored, dict):
+        for turn in stored.values():
+            if _has_prompt(turn):
+                turns.append(
+                    {
+                        "number": turn["number"],
+                        "time": time,
+                        "prompt": turn["prompt"],
+                        "answer": "",
+                        "calls": "",
+                        "files": [],
+                        "outputs": "",
+                    }
+                )
+    return turns
+
+
+def _has_prompt(turn: object) -> bool:
+    """Whether metadata tell the number and the prompt of a turn."""
+    if not isinstance(turn, dict):
+        return False
+    return isinstance(turn.get("number"), int) and isinstance(turn.get("prompt"), str)
 
 
 def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
@@ -489,7 +518,9 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
     asked = {number: turn["prompt"] for number, turn in by_number.items()}
     if isinstance(files, dict):
         for path, file in files.items():
-            for turn_id in file.get("turns") or () if isinstance(file, dict) else ():
+            if not isinstance(file, dict):
+                continue
+            for turn_id in file.get("turns") or ():
                 facts = None
                 if isinstance(stored, dict):
                     facts = stored.get(turn_id)
@@ -505,7 +536,9 @@ def _read_stream(objects: Objects, parts: Parts, tip: str) -> list[Conversation]
     conversations: list[Conversation] = []
     folder = stream.METADATA.rstrip("/")
     entry = Lookup(objects, find_tree(objects, tip))(folder)
-    for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
+    if entry is None:
+        return []
+    for session_id, (_, oid) in read_tree(objects, entry[1]).items():
         files = read_tree(objects, oid)
         state = parts.read_json(files, session_id, "state", stream.NAME)
         items = list_items(parts.read_transcript(files, session_id))
@@ -515,8 +548,11 @@ def _read_stream(objects: Objects, parts: Parts, tip: str) -> list[Conversation]
 
 
 def _get_start(state: object) -> int:
-    start = state.get("checkpoint_transcript_start") if isinstance(state, dict) else 0
-    return start if isinstance(start, int) else 0
+    if isinstance(state, dict):
+        start = state.get("checkpoint_transcript_start")
+        if isinstance(start, int):
+            return start
+    return 0
 
 
 def _take_conversations(repo: Repo, database: Connection) -> None:
@@ -530,16 +566,16 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
                 live["session", name] = version, state
     versions = _read_versions(database, sessions=True)
     _forget_sources(database, versions.keys() - live.keys())
+    writer = _Writer(database)
     for (kind, name), (version, state) in live.items():
         if versions.get((kind, name)) != version:
             redactor = get_redactor(repo, state["session_id"])
             conversation = redactor.redact_jsonl(client_transcript.read_live(state))
             turns = list(cut_turns(list_items(conversation), _get_start(state)))
-            database.execute("begin immediate")
             agent = str(state.get("agent_type") or "")
             read = [(name, agent, "", turns, set[int]())]
-            _store_source(database, (kind, name, version), read, ())
-            database.execute("commit")
+            with writer.begin():
+                writer.store_source((kind, name, version), read, ())
 
 
 def _format_version(state: State) -> str:
@@ -550,59 +586,89 @@ def _format_version(state: State) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-def _store_source(
-    database: Connection,
-    source: Source,
-    conversations: Iterable[Conversation],
-    lacking: Iterable[Lack],
-) -> None:
-    """Store the conversations of a source, in place of those that the index has of it."""
-    _forget_source(database, source[0], source[1])
-    database.execute("insert into source(kind, name, version) values(?, ?, ?)", source)
-    (key,) = database.execute("select last_insert_rowid()").fetchone()
-    rows = [(key, *lack) for lack in lacking]
-    database.executemany("insert into lacking values(?, ?, ?, ?)", rows)
-    for session, agent, branch, turns, wrote in conversations:
-        for turn in turns:
-            row = _store_turn(database, session, agent, branch, turn)
-            values = (key, row, turn["number"] in wrote)
-            database.execute("insert or ignore into source_turn values(?, ?, ?)", values)
+class _Writer:
+    """Stores what was read of sources, and the words of it."""
 
+    def __init__(self, database: Connection) -> None:
+        self._database = database
+        self._words: set[str] = set()  # that this process has put into the vocabulary, or found
 
-def _store_turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
-    """Store a turn unless the index has it with as much text; return its row."""
-    mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
-    session, agent, branch = map(_make_utf8, (session, agent, branch))
-    paths = [_make_utf8(path) for path in turn["files"]]
-    said = map(_make_utf8, (turn["prompt"], turn["answer"], turn["calls"]))
-    texts = (*said, "\n".join(paths))
-    stored = database.execute(
-        "select id from turn where session=? and number=? and mark=?",
-        (session, turn["number"], mark),
-    ).fetchone()
-    if stored:
-        length = database.execute(
-            "select length(answer) + length(calls) from texts where rowid=?", stored
+    @contextmanager
+    def begin(self) -> Iterator[None]:
+        """A transaction; at its end the new words can be found by their parts."""
+        database = self._database
+        database.execute("begin immediate")
+        (last,) = database.execute("select coalesce(max(id), 0) from word").fetchone()
+        yield
+        database.execute(
+            "insert into word_parts(rowid, text) select id, text from word where id > ?", (last,)
+        )
+        database.execute("commit")
+
+    def store_source(
+        self,
+        source: Source,
+        conversations: Iterable[Conversation],
+        lacking: Iterable[Lack],
+    ) -> None:
+        """Store the conversations of a source, in place of those that the index has of it."""
+        database = self._database
+        _forget_source(database, source[0], source[1])
+        database.execute("insert into source(kind, name, version) values(?, ?, ?)", source)
+        (key,) = database.execute("select last_insert_rowid()").fetchone()
+        rows = [(key, *lack) for lack in lacking]
+        database.executemany("insert into lacking values(?, ?, ?, ?)", rows)
+        for session, agent, branch, turns, wrote in conversations:
+            for turn in turns:
+                row = self._store_turn(session, agent, branch, turn)
+                values = (key, row, turn["number"] in wrote)
+                database.execute("insert or ignore into source_turn values(?, ?, ?)", values)
+
+    def _store_turn(self, session: str, agent: str, branch: str, turn: Turn) -> int:
+        """Store a turn unless the index has it with as much text; return its row."""
+        database = self._database
+        mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
+        session, agent, branch = map(_make_utf8, (session, agent, branch))
+        stored = database.execute(
+            "select id from turn where session=? and number=? and mark=?",
+            (session, turn["number"], mark),
         ).fetchone()
-        if length and length[0] >= len(turn["answer"]) + len(turn["calls"]):
-            return int(stored[0])
-        _delete_turn(database, stored[0])
-    row = (session, turn["number"], mark, turn["time"], agent, branch)
-    cursor = database.execute(
-        "insert into turn(session, number, mark, time, agent, branch) values(?, ?, ?, ?, ?, ?)", row
-    )
-    key = int(cursor.lastrowid or 0)
-    if stored:
-        database.execute("update source_turn set turn=? where turn=?", (key, stored[0]))
-    database.execute(
-        "insert into texts(rowid, prompt, answer, calls, files) values(?,?,?,?,?)", (key, *texts)
-    )
-    database.execute(
-        "insert into outputs(rowid, words) values(?, ?)", (key, _make_utf8(turn["outputs"]))
-    )
-    database.executemany("insert into turn_file values(?, ?)", [(key, path) for path in paths])
-    _store_words(database, "\n".join(texts))
-    return key
+        if stored:
+            length = database.execute(
+                "select length(answer) + length(calls) from texts where rowid=?", stored
+            ).fetchone()
+            if length and length[0] >= len(turn["answer"]) + len(turn["calls"]):
+                return int(stored[0])
+            _delete_turn(database, stored[0])
+        row = (session, turn["number"], mark, turn["time"], agent, branch)
+        cursor = database.execute(
+            "insert into turn(session, number, mark, time, agent, branch) values(?, ?, ?, ?, ?, ?)",
+            row,
+        )
+        key = int(cursor.lastrowid or 0)
+        if stored:
+            database.execute("update source_turn set turn=? where turn=?", (key, stored[0]))
+        self._store_texts(key, turn)
+        return key
+
+    def _store_texts(self, key: int, turn: Turn) -> None:
+        """Store the texts of a turn, and the words of them."""
+        database = self._database
+        paths = [_make_utf8(path) for path in turn["files"]]
+        said = map(_make_utf8, (turn["prompt"], turn["answer"], turn["calls"]))
+        texts = (*said, "\n".join(paths))
+        database.execute(
+            "insert into texts(rowid, prompt, answer, calls, files) values(?,?,?,?,?)",
+            (key, *texts),
+        )
+        database.execute(
+            "insert into outputs(rowid, words) values(?, ?)", (key, _make_utf8(turn["outputs"]))
+        )
+        database.executemany("insert into turn_file values(?, ?)", [(key, path) for path in paths])
+        words = set(rules.split_tokens("\n".join(texts))) - self._words
+        self._words |= words
+        long_enough = [(word,) for word in sorted(words) if len(word) >= _SHORTEST]
+        database.executemany("insert or ignore into word(text) values(?)", long_enough)
 
 
 def _make_utf8(text: str) -> str:
@@ -610,16 +676,6 @@ def _make_utf8(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _store_words(database: Connection, text: str) -> None:
-    """Add the words of a text to the vocabulary, in which parts of words are looked up."""
-    for word in set(rules.split_tokens(text)):
-        if len(word) >= _SHORTEST:
-            cursor = database.execute("insert or ignore into word(text) values(?)", (word,))
-            if cursor.rowcount == 1:
-                row = (cursor.lastrowid, word)
-                database.execute("insert into word_parts(rowid, text) values(?, ?)", row)
 
 
 def _forget_source(database: Connection, kind: str, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from gitcp.agents.transcripts import agent_words, transcript_facts
 from gitcp.text import json
@@ -54,8 +55,10 @@ def parse_query(text: str) -> Query:
             query["filters"].setdefault(key, []).append(value.strip('"'))
         elif word.startswith("-") and len(word) > 1:
             query["without"].append(word[1:])
-        elif text_part := (phrase or word).strip():
-            query["without" if minus else "words"].append(text_part)
+        elif minus:
+            query["without"].append(phrase.strip())
+        else:
+            query["words"].append((phrase or word).strip())
     query["words"] = [word for word in query["words"] if split_tokens(word)]
     query["without"] = [word for word in query["without"] if split_tokens(word)]
     return query
@@ -82,7 +85,7 @@ def cut_pieces(texts: Sequence[str], words: Sequence[str]) -> list[str]:
     """For each word the first pieces of long texts with a word that begins as it does without its
     ending."""
     pieces: dict[str, None] = {}
-    for word in dict.fromkeys(word for phrase in words for word in phrase.split()):
+    for word in dict.fromkeys(" ".join(words).split()):
         beginning = re.compile(re.escape(word[: max(3, len(word) - 3)]), re.IGNORECASE)
         found: list[str] = []
         for text in texts:
@@ -183,18 +186,27 @@ class _Draft:
         }
 
 
-def describe_call(name: str, arguments: object) -> tuple[str, list[str]]:
-    """(a line that describes a tool call, the paths in its input)."""
+class Call(NamedTuple):
+    """A line that describes a tool call, and the paths in its input."""
+
+    line: str
+    paths: list[str]
+
+
+def describe_call(name: str, arguments: object) -> Call:
+    """The description of a call of a tool."""
     if isinstance(arguments, str):
         patched = agent_words.list_paths(arguments)
-        return f"{name} {' '.join(patched) if patched else arguments}"[:_CALL], patched
+        given = " ".join(patched) or arguments
+        return Call(f"{name} {given}"[:_CALL], patched)
     if not isinstance(arguments, dict):
-        return name, []
-    paths = [value for key in _PATHS if isinstance(value := arguments.get(key), str)]
+        return Call(name, [])
+    values = [arguments.get(key) for key in _PATHS]
+    paths = [value for value in values if isinstance(value, str)]
     texts = [_format_value(arguments[key]) for key in _COMMANDS if arguments.get(key)]
     for text in texts:
         paths += agent_words.list_paths(text)
-    return " ".join([name, *paths, *texts])[:_CALL], paths
+    return Call(" ".join([name, *paths, *texts])[:_CALL], paths)
 
 
 def _format_value(value: object) -> str:

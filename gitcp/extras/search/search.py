@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 from typing import NamedTuple
 
 from gitcp.checkpoints import listing
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.agents.transcripts.heads import Head
+    from gitcp.checkpoints.stored import SessionEntry
     from gitcp.extras.search.rules import Query
     from gitcp.git.repo import Repo
     from gitcp.terminal.completion import Candidates
+    from gitcp.text.record_types import Record
 
     Hit = dict[str, Any]
 
@@ -59,7 +62,9 @@ def find_candidates(repo: Repo, kind: str, prefix: str) -> Candidates:
     if kind == "ref":
         form = "%(refname)"
     refs = _list_lines(repo, "for-each-ref", f"--format={form}", *_REFS[kind])
-    return dict.fromkeys([*(["HEAD"] if kind == "commit" else []), *refs], "")
+    if kind == "commit":
+        refs.insert(0, "HEAD")
+    return dict.fromkeys(refs, "")
 
 
 def _list_sessions(repo: Repo, prefix: str) -> Candidates:
@@ -141,7 +146,10 @@ def _find_turns(
 ) -> tuple[list[Hit], int]:
     """(the best hits, at most `most`; the number of others)."""
     narrow = bool(query["filters"] or since or until != _EVER)
-    scores, carriers = _score_turns(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
+    limit = _CANDIDATES
+    if narrow:
+        limit = -1
+    scores, carriers = _score_turns(database, query, exact, outputs, limit)
     hits: list[Hit] = []
     left = 0
     for score, turn in _rank_turns(database, scores):
@@ -172,7 +180,9 @@ def _rank_turns(database: Connection, scores: Mapping[int, float]) -> list[tuple
     now = time.time()
     ranked = []
     for turn, number, moment, live in rows:
-        weight = _HALF / (_HALF + max(0.0, now - moment) / _DAY) * (_LOST if live == 0 else 1.0)
+        weight = _HALF / (_HALF + max(0.0, now - moment) / _DAY)
+        if live == 0:
+            weight *= _LOST
         # Four digits that count: of a word that half of the turns have, all scores are small.
         score = float(f"{scores[turn] * weight:.4g}")
         ranked.append((-score, -moment, number, turn))
@@ -191,14 +201,14 @@ def _read_snippet(database: Connection, turn: int, query: Query, exact: bool) ->
     row = None
     if sum(map(len, texts)) > _LARGE:
         row = _read_piece(database, rules.cut_pieces(texts, query["words"]), expression)
-    row = (
-        row
-        or database.execute(
+    if row is None:
+        row = database.execute(
             "select snippet(texts, -1, ?, ?, '…', 16) from texts where texts match ? and rowid=?",
             (*_MARK, expression, turn),
         ).fetchone()
-    )
-    return " ".join(row[0].split()) if row else ""
+    if row is None:
+        return ""
+    return " ".join(row[0].split())
 
 
 _TEXTS = ("prompt", "answer", "calls", "files")
@@ -229,14 +239,18 @@ def find_parents(repo: Repo, hits: Iterable[Hit]) -> dict[str, Parent]:
         except Error:
             continue  # a part is not here
         entries = {entry["session_id"]: entry for entry in checkpoint["sessions"]}
-        found = heads.read([entries[session_id]] if session_id in entries else [])
-        parent = ""
-        if session_id in found:
-            parent = found[session_id].parent
-        if parent:
-            own = heads.read([entries[parent]] if parent in entries else [])
-            parents[session_id] = Parent(parent, _name_head(own.get(parent)))
+        head = _read_head(heads, entries, session_id)
+        if head is not None and head.parent:
+            own = _read_head(heads, entries, head.parent)
+            parents[session_id] = Parent(head.parent, _name_head(own))
     return parents
+
+
+def _read_head(heads: Heads, entries: Mapping[str, SessionEntry], session_id: str) -> Head | None:
+    """The head of one of the sessions of a checkpoint; None if it is none of them."""
+    if session_id not in entries:
+        return None
+    return heads.read([entries[session_id]]).get(session_id)
 
 
 def _name_head(head: Head | None) -> str:
@@ -244,7 +258,9 @@ def _name_head(head: Head | None) -> str:
     if head is None:
         return ""
     prompt = prompt_text.read_first_line(head.prompt)
-    return f"> {prompt}" if prompt else head.title
+    if prompt:
+        return f"> {prompt}"
+    return head.title
 
 
 def _read_piece(
@@ -349,19 +365,20 @@ def _match_exactly(database: Connection, query: Query, most: int) -> list[int]:
     """The turns whose texts contain all words, in upper or lower case.
 
     The vocabulary gives candidates, and the text of each is then searched."""
-    parts = [
-        _build_word_choice(database, token)
-        for word in query["words"]
-        for token in rules.split_tokens(word)
-    ]
+    tokens = rules.split_tokens(" ".join(query["words"]))
+    parts = [_build_word_choice(database, token) for token in tokens]
     if "" in parts:
         return []
+    chosen = ""
+    values: list[str] = []
     expression = " AND ".join(f"({part})" for part in parts if part)
-    chosen = " where texts match ?" if expression else ""
+    if expression:
+        chosen = " where texts match ?"
+        values.append(expression)
     rows = database.execute(
         "select rowid, prompt || char(10) || answer || char(10) || calls || char(10) || files"
         f" from texts{chosen} order by rowid desc",
-        (expression,) if expression else (),
+        values,
     )
     words = [word.lower() for word in query["words"]]
     without = [word.lower() for word in query["without"]]
@@ -404,7 +421,7 @@ def _build_hit(database: Connection, turn: int, carrier: str) -> Hit | None:
     # Each checkpoint has the whole conversation: the turn is of those that have its lines.
     wrote_any = any(wrote for _, wrote in sources)
     checkpoints = [name for name, wrote in sources if wrote or not wrote_any]
-    commits = [commit for name in checkpoints for commit in _list_commits(database, name)]
+    commits = [*chain.from_iterable(_list_commits(database, name) for name in checkpoints)]
     commits.sort(key=lambda c: (c["oid"] != carrier, not c["live"], -c["time"]))
     session_id, number, moment, agent, branch = row
     return {
@@ -421,7 +438,7 @@ def _build_hit(database: Connection, turn: int, carrier: str) -> Hit | None:
     }
 
 
-def _list_commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]:
+def _list_commits(database: Connection, checkpoint: str) -> list[Record]:
     rows = database.execute(
         "select oid, checkpoint, author, time, subject, live from linked where checkpoint=?",
         (checkpoint,),
@@ -442,10 +459,10 @@ def _fits_filters(hit: Hit, query: Query, since: float, until: float) -> bool:
         "path": hit["files"],
         "session": [hit["session_id"]],
     }
-    return all(
-        any(_matches_filter(key, value, fields[key]) for value in values)
-        for key, values in query["filters"].items()
-    )
+    for key, values in query["filters"].items():
+        if not any(_matches_filter(key, value, fields[key]) for value in values):
+            return False
+    return True
 
 
 def _matches_filter(key: str, wanted: str, values: Sequence[str]) -> bool:
