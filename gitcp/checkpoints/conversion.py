@@ -80,18 +80,17 @@ def _forget_on_branch(repo: Repo) -> list[refs.Update]:
     gone: dict[str, set[object]] = {}
     for checkpoint_id, tree in listing.list_trees(repo, REF, ""):
         if ref_trees.get(checkpoint_id, tree) != tree:
-            both = [
-                read_directory(repo.objects, t, lenient=True)
-                for t in (ref_trees[checkpoint_id], tree)
-            ]
-            if 1 in merge_rules.find_lost_sides(*both):  # 1: the branch
-                parts = [session["metadata"] or {} for session in both[0]["sessions"]]
+            on_ref = read_directory(repo.objects, ref_trees[checkpoint_id], lenient=True)
+            on_branch = read_directory(repo.objects, tree, lenient=True)
+            if 1 in merge_rules.find_lost_sides(on_ref, on_branch):  # 1: the branch
+                parts = [session["metadata"] or {} for session in on_ref["sessions"]]
                 gone[checkpoint_id] = {m.get("session_id") for m in parts if format.is_forgotten(m)}
     if not gone:
         return []
-    return merging.write_forgetting(
+    forgetting = merging.write_forgetting(
         repo, lambda checkpoint_id, part: part["session_id"] in gone.get(checkpoint_id, ())
-    )[0]
+    )
+    return forgetting.updates
 
 
 def leave_branch(repo: Repo) -> str:

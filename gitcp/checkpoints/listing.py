@@ -62,13 +62,14 @@ def map_checkpoints(
     A large store is divided among processes: spread_batches() sends what convert() returns."""
 
     def begin(objects: Objects) -> Callable[[list[_Window]], list[Converted]]:
-        return lambda batch: [
-            convert(checkpoint)
-            for loaded in run_tasks(
-                objects, (_load_window(objects, *w, skip_summary) for w in batch)
-            )
-            for checkpoint in loaded
-        ]
+        def load(batch: list[_Window]) -> list[Converted]:
+            tasks = (_load_window(objects, *window, skip_summary) for window in batch)
+            converted: list[Converted] = []
+            for loaded in run_tasks(objects, tasks):
+                converted += map(convert, loaded)
+            return converted
+
+        return load
 
     with Objects(repo):
         batches = split_windows(_list_windows(repo, list_sources(repo)), _BATCH)
@@ -112,15 +113,18 @@ class Loader:
 
     def read_ahead(self, trees: Iterable[str], *more: str) -> Steps[None]:
         """prepare() as a task of run_tasks()."""
-        entries = yield from self._read_trees(list(trees))
-        below = yield from self._read_trees(
-            [files[name][1] for files in entries for name in list_numbers(files)]
-        )
-        roots = [
-            files for files in entries if not (self._skip_summary and find_sole_session(files))
-        ]
+        roots = yield from self._read_trees(list(trees))
+        folders: list[str] = []
+        for root in roots:
+            folders += [root[name][1] for name in list_numbers(root)]
+        below = yield from self._read_trees(folders)
+        if self._skip_summary:
+            roots = [root for root in roots if not find_sole_session(root)]
         names = (format.METADATA, *more)
-        yield [files[n][1] for files in (*roots, *below) for n in names if n in files]
+        blobs: list[str] = []
+        for entries in (*roots, *below):
+            blobs += [entries[name][1] for name in names if name in entries]
+        yield blobs
 
     def _read_trees(self, oids: list[str]) -> Steps[list[Tree]]:
         unread = [oid for oid in oids if oid not in self.trees]
@@ -158,9 +162,12 @@ def read_trees(repo: Repo, places: Iterable[str]) -> dict[str, str]:
 
 def _list_own_trees(repo: Repo, prefix: str) -> Iterator[tuple[str, str]]:
     """list_trees() of the checkpoints that have refs of their own."""
-    refs = stored.list_tips(repo).items()
-    tips = ((ids_.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
-    for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
+    tips: list[tuple[str, str]] = []
+    for ref, oid in stored.list_tips(repo).items():
+        name = ids_.parse_checkpoint_ref(ref)
+        if name.startswith(prefix):
+            tips.append((name, oid))
+    for window in split_windows(tips, _AT_ONCE):
         repo.objects.read_ahead(oid for _, oid in window)
         for name, oid in window:
             try:
@@ -223,9 +230,9 @@ def find_matching_ids(repo: Repo, prefix: str) -> list[str]:
     if not ids_.begins_checkpoint_id(prefix):
         return []
     places = list_places(repo)
-    listed = set()
-    for p in places:
-        for name, _ in list_trees(repo, p, prefix):
+    listed: set[str] = set()
+    for place in places:
+        for name, _ in list_trees(repo, place, prefix):
             listed.add(name)
     return sorted(filter(ids_.is_checkpoint_id, listed))
 
@@ -236,12 +243,13 @@ def build_record(checkpoint: StoredCheckpoint) -> Record:
     sessions = checkpoint["sessions"]
     metadata = [s["metadata"] for s in sessions]
     created = [m["created_at"] for m in metadata if m.get("created_at")]
+    branches = [format.get_text(m, "branch") for m in (root, *metadata)]
     listed: Record = {
         "type": "checkpoint",
         "checkpoint_id": checkpoint["checkpoint_id"],
         "ref": checkpoint["ref"],
         "strategy": format.get_text(root, "strategy"),
-        "branch": next(filter(None, (format.get_text(m, "branch") for m in (root, *metadata))), ""),
+        "branch": next(filter(None, branches), ""),
         "created_at": max(created, default=""),
         "sessions": [s["session_id"] for s in sessions],
         "agents": list(dict.fromkeys(m["agent"] for m in metadata if m.get("agent"))),
@@ -341,12 +349,12 @@ def list_beside(
     has in its history, reachable from any ref or from tips; oldest first.  paths: only commits
     that change one of them."""
     args = [f"--max-count={most}", "--no-merges", *CARRYING, *tips, "--not", *bases]
-    path_lines = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
-    if paths is not None and not path_lines:
-        return []
     lines = b""
-    if path_lines:
-        lines = b"--\n" + path_lines + b"\n"
+    if paths is not None:
+        named = [encode_name(path) for path in paths if "\n" not in path]
+        if not named:
+            return []
+        lines = b"\n".join([b"--", *named, b""])
         args += ["--stdin"]
     try:
         out = repo.git.run(*_COMMIT_LOG, f"--notes={notes.REF}", *args, stdin=lines)[1]
@@ -376,8 +384,8 @@ def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[
 def list_ids(repo: Repo, commit: str) -> list[str]:
     """The checkpoint ids of one commit (full oid), for readers: those it is linked to, then those
     that recorded_edits.select_meant() finds elsewhere in its message."""
-    message, note = read_texts(repo.objects, commit)
-    return select_links(repo.objects, stored.Places(repo), commit, message, note)
+    texts = read_texts(repo.objects, commit)
+    return select_links(repo.objects, stored.Places(repo), commit, texts.message, texts.note)
 
 
 def select_links(
@@ -393,27 +401,41 @@ def select_links(
 def list_linked(objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids that one commit (full oid) is linked to: those of its last trailer block,
     then of its note, less those that the note removes."""
-    return list(links.list_carried(*read_texts(objects, commit)))
+    texts = read_texts(objects, commit)
+    return list(links.list_carried(texts.message, texts.note))
 
 
 def list_refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
     """id -> reason of the links that persons removed from commits (full oids); without ids that
     another of the commits still has."""
-    texts = [read_texts(objects, oid) for oid in commits]
-    carried = {i for text in texts for i in links.list_carried(*text)}
-    removed = {i: why for _, note in texts for i, why in links.list_removed(note).items()}
-    return {i: why for i, why in removed.items() if i not in carried}
+    carried: set[str] = set()
+    removed: dict[str, str] = {}
+    for oid in commits:
+        texts = read_texts(objects, oid)
+        carried.update(links.list_carried(texts.message, texts.note))
+        removed.update(links.list_removed(texts.note))
+    return {one: why for one, why in removed.items() if one not in carried}
 
 
-def read_texts(
-    objects: Objects, commit: str, reader: notes.Reader | None = None
-) -> tuple[bytes, bytes]:
-    """The message and the note of a commit (full oid); b"" for a missing one."""
+class Texts:
+    """What a commit says of its checkpoints; b"" for a missing message or note."""
+
+    __slots__ = ("message", "note")
+
+    def __init__(self, message: bytes, note: bytes) -> None:
+        self.message = message
+        self.note = note
+
+
+def read_texts(objects: Objects, commit: str, reader: notes.Reader | None = None) -> Texts:
+    """The message and the note of a commit (full oid)."""
     answer = objects.read(commit)
     message = b""
     if answer and answer[1] == "commit":
         message = answer[2].partition(b"\n\n")[2]
-    return message, (reader or notes.Reader(objects)).read_note(commit) or b""
+    if reader is None:
+        reader = notes.Reader(objects)
+    return Texts(message, reader.read_note(commit) or b"")
 
 
 # What a place has of the store, as far as is known.
@@ -433,27 +455,35 @@ def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
 
 def list_changed(objects: Objects, ours: Tips, theirs: Tips) -> set[str]:
     """The ids of the checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
-    our_tree, their_tree = (find_tree(objects, tips.get(refs.REF)) for tips in (ours, theirs))
-    own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
-    lacking = {name for name, is_equal in own.items() if name and not is_equal}
-    return _list_changed(objects, our_tree, their_tree) - own.keys() | lacking
+    our_tree = find_tree(objects, ours.get(refs.REF))
+    their_tree = find_tree(objects, theirs.get(refs.REF))
+    own: set[str] = set()
+    lacking: set[str] = set()
+    for ref, oid in ours.items():
+        name = parse_checkpoint_ref(ref)
+        if not name:
+            continue
+        own.add(name)
+        if theirs.get(ref) != oid:
+            lacking.add(name)
+    return _list_changed(objects, our_tree, their_tree) - own | lacking
 
 
 def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
     """The ids of the checkpoints in our tree that their tree lacks, or has otherwise."""
     changed: set[str] = set()
+    if not ours:
+        return changed
+    their_shards: Tree = {}
     if theirs:
         their_shards = read_tree(objects, theirs)
-    else:
-        their_shards = {}
-    for shard, entry in (read_tree(objects, ours) if ours else {}).items():
+    for shard, entry in read_tree(objects, ours).items():
         if entry == their_shards.get(shard) or entry[0] != TREE:
             continue
         mode, oid = their_shards.get(shard, ("", ""))
+        their_entries: Tree = {}
         if mode == TREE:
             their_entries = read_tree(objects, oid)
-        else:
-            their_entries = {}
         for name, checkpoint in read_tree(objects, entry[1]).items():
             if checkpoint[0] == TREE and their_entries.get(name) != checkpoint:
                 changed.add(shard + name)
@@ -463,11 +493,13 @@ def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set
 def read_pushed(repo: Repo, place: str) -> Tips:
     """The tips that a place (its URL) had after our last push or fetch."""
     lines = decode_name(read_cache(_join_pushed(repo, place))).splitlines()
-    pairs = [line.split() for line in lines]
-    fits = all(len(pair) == 2 and is_object_name(pair[0]) and is_ref(pair[1]) for pair in pairs)
-    if fits:
-        return {pair[1]: pair[0] for pair in pairs}
-    return {}
+    tips: Tips = {}
+    for line in lines:
+        oid, _, ref = line.partition(" ")
+        if not ref or not is_object_name(oid) or not is_ref(ref):
+            return {}
+        tips[ref] = oid
+    return tips
 
 
 def set_pushed(repo: Repo, place: str, tips: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from gitcp.checkpoints.stored import (
     list_numbers,
     read_directory,
     write_directory,
+    write_store_commit,
 )
 from gitcp.errors import Error, Moved
 from gitcp.git import format_now, refs
@@ -87,9 +88,10 @@ class Union:
         return its oid."""
         own = read_tree(self._objects, ours) if ours else {}
         entries = read_tree(self._objects, tree)
-        clean = {
-            n: e for n, e in entries.items() if _get_directory(n, e, _SHARD) or own.get(n) == e
-        }
+        clean: Tree = {}
+        for name, entry in entries.items():
+            if own.get(name) == entry or _get_directory(name, entry, _SHARD):
+                clean[name] = entry
         if clean == entries:
             return tree
         return write_tree(self._objects, clean)
@@ -151,8 +153,12 @@ class Union:
         folders = [entries[name][1] for name in list_numbers(entries)]
         if len(folders) > _SESSIONS or not self._reserve(*folders):
             return False
-        inner = (read_tree(self._objects, oid).get(format.METADATA) for oid in folders)
-        return self._reserve(*(entry[1] for entry in inner if entry and self._is_small(entry)))
+        documents: list[str] = []
+        for folder in folders:
+            entry = read_tree(self._objects, folder).get(format.METADATA)
+            if entry and self._is_small(entry):
+                documents.append(entry[1])
+        return self._reserve(*documents)
 
     def _reserve(self, *oids: str) -> bool:
         """Count the bytes of these objects as read; return whether this merge may still read so
@@ -170,9 +176,18 @@ class Union:
         """The union of two directories, the directory if the other is a file, the larger file."""
         if a[0] == b[0] == TREE:
             return TREE, self._unite_trees(a[1], b[1], depth)
-        if TREE in (a[0], b[0]):
-            return a if a[0] == TREE else b
-        return max(a, b, key=lambda e: (e[0] in FILES and self._objects.read_size(e[1]), e))
+        if a[0] == TREE:
+            return a
+        if b[0] == TREE:
+            return b
+        return max(a, b, key=self._rank_file)
+
+    def _rank_file(self, entry: Entry) -> tuple[int, Entry]:
+        """The key of an order of files by size; what is no regular file counts as empty."""
+        mode, oid = entry
+        if mode in FILES:
+            return self._objects.read_size(oid), entry
+        return 0, entry
 
     def _unite_trees(self, a: str, b: str, depth: int) -> str:
         if (a, b) not in self._united:
@@ -194,9 +209,10 @@ def _order_keys(metadata: format.Metadata, keys: Sequence[str]) -> format.Metada
 
 def _get_directory(name: str, entry: Entry | None, digits: int) -> str | None:
     """The oid of a directory on the path of a checkpoint; None for any other entry."""
-    if entry is None or entry[0] != TREE or len(name) != digits or not _HEX.issuperset(name):
-        return None
-    return entry[1]
+    is_named_so = len(name) == digits and _HEX.issuperset(name)
+    if entry and entry[0] == TREE and is_named_so:
+        return entry[1]
+    return None
 
 
 # The union of two trees of notes.
@@ -254,7 +270,7 @@ def _join_note(objects: Objects, ours: Entry, theirs: Entry, join: Join) -> Entr
 
 def unite_lines(a: bytes, b: bytes) -> bytes:
     """The lines of two notes, each once, sorted, as cat_sort_uniq of git-notes(1)."""
-    lines = {line for note in (a, b) for line in note.split(b"\n") if line}
+    lines = {*a.split(b"\n"), *b.split(b"\n")} - {b""}
     return b"".join(line + b"\n" for line in sorted(lines))
 
 
@@ -264,19 +280,28 @@ def _list_chosen(repo: Repo, chosen: Chosen) -> Iterator[tuple[StoredCheckpoint,
         for name, tree in listing.list_trees(repo, place, ""):
             ref = stored.find_holding_ref(place, name)
             checkpoint = Parts(repo.objects, name).load_checkpoint(ref, tree)
-            indices = [
-                entry["index"]
-                for entry in checkpoint["sessions"]
-                if chosen(name, entry) and not format.is_forgotten(entry["metadata"])
-            ]
+            indices: list[int] = []
+            for entry in checkpoint["sessions"]:
+                if chosen(name, entry) and not format.is_forgotten(entry["metadata"]):
+                    indices.append(entry["index"])
             if indices:
                 yield checkpoint, indices
 
 
-def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
-    """Write histories of the store without the chosen sessions; return (the updates of its
-    refs, the number of sessions removed).  The new commits have no parent.  The caller holds the
-    store's lock."""
+class Forgetting:
+    """Histories of the store without some sessions.  updates: of the refs, to be made.  count: of
+    the sessions that are removed."""
+
+    __slots__ = ("count", "updates")
+
+    def __init__(self, updates: list[Update], count: int) -> None:
+        self.updates = updates
+        self.count = count
+
+
+def write_forgetting(repo: Repo, chosen: Chosen) -> Forgetting:
+    """Write histories of the store without the chosen sessions.  The new commits have no parent.
+    The caller holds the store's lock."""
     time = format_now()
     trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
     counts: dict[str, int] = {}
@@ -301,8 +326,8 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
             }
             tree = edit_tree(repo.objects, old["tree"], below)
         message = merge_rules.format_message(counts[ref], list_roots(repo, old["oid"]))
-        moved.append((ref, stored.write_signed(repo, tree, [], message), old["oid"]))
-    return moved, sum(counts.values())
+        moved.append((ref, write_store_commit(repo, tree, [], message), old["oid"]))
+    return Forgetting(moved, sum(counts.values()))
 
 
 def count_chosen(repo: Repo, chosen: Chosen) -> int:
@@ -331,22 +356,21 @@ def drop_replaced(repo: Repo, updates: Iterable[Update]) -> None:
     Remote-tracking branches that have one of these histories are deleted; git's next fetch brings
     them again.
     """
-    replaced = {
-        ref: (old, new)
-        for ref, new, old in updates
-        if new and old and is_ancestor(repo, old, new) is False
-    }
+    replaced: dict[str, str] = {}  # ref -> its old tip
+    roots = set[str]()
+    for ref, new, old in updates:
+        if new and old and is_ancestor(repo, old, new) is False:
+            replaced[ref] = old
+            roots.update(list_commits(repo, "--max-parents=0", old, "--not", new))
     if not replaced:
         return
-    roots = set[str]()
-    for old, new in replaced.values():
-        roots.update(list_commits(repo, "--max-parents=0", old, "--not", new))
     tracking = refs.list_refs(repo, stored.TRACKING)
-    deletions = [(ref, None, tip) for ref, tip in tracking.items() if _has_root(repo, tip, roots)]
+    deleted = {ref: tip for ref, tip in tracking.items() if _has_root(repo, tip, roots)}
     with suppress(Moved):
+        deletions = [(ref, None, tip) for ref, tip in deleted.items()]
         refs.update_refs(repo, deletions, "gitcp: forget")
     pack_care.forget_logs(repo, [*replaced, refs.MEMORY, *tracking])
-    pack_care.unpin_tips(repo, [*(old for old, _ in replaced.values()), *(u[2] for u in deletions)])
+    pack_care.unpin_tips(repo, [*replaced.values(), *deleted.values()])
 
 
 def _has_root(repo: Repo, tip: str, roots: set[str]) -> bool:
@@ -431,8 +455,8 @@ def _merge_stores(repo: Repo, tree: str, tips: tuple[str, str], union: Union) ->
         else:
             parents.append(tip)
     if len(parents) == 2:
-        return stored.write_signed(repo, tree, parents, _SUBJECT)
+        return write_store_commit(repo, tree, parents, _SUBJECT)
     if parents and need_commit(repo.objects, parents[0])["tree"] == tree:
         return parents[0]
     lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgotten))]
-    return stored.write_signed(repo, tree, parents, "\n".join(lines))
+    return write_store_commit(repo, tree, parents, "\n".join(lines))

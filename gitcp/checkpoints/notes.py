@@ -71,10 +71,11 @@ def edit_notes(repo: Repo, edits: Mapping[str, Edit]) -> None:
         if not changed:
             return
         tree_after = edit_tree(repo.objects, tree, changed)
-        parents = [tip["oid"]] if tip else []
+        old_tip = tip["oid"] if tip else None
+        parents = [old_tip] if old_tip else []
         oid = write_commit(repo, tree_after, parents, "Notes added by gitcp")
         refs.set_markers(repo)
-        refs.update_refs(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
+        refs.update_refs(repo, [(REF, oid, old_tip)], "gitcp: note")
 
     refs.retry_moved(repo, "notes", attempt_move)
 
@@ -117,17 +118,17 @@ class Reader:
 def list_links(objects: Objects) -> Iterator[tuple[str, list[str]]]:
     """(commit, ids) of every note, whatever its fan-out."""
     tip = read_commit(objects, REF)
+    if not tip:
+        return
     from gitcp.git.objects.object_lists import list_files
 
-    if tip:
-        for path, (_, oid) in list_files(objects, tip["tree"]):
-            blob = objects.read(oid)
-            if blob and blob[1] == "blob":
-                names = parse_note(blob[2])
-            else:
-                names = []
-            if names:
-                yield path.replace("/", ""), names
+    for path, (_, oid) in list_files(objects, tip["tree"]):
+        blob = objects.read(oid)
+        if not blob or blob[1] != "blob":
+            continue
+        names = parse_note(blob[2])
+        if names:
+            yield path.replace("/", ""), names
 
 
 def parse_note(note: bytes) -> list[str]:
@@ -158,4 +159,6 @@ def find_place(
         path = f"{path}{name[:2]}/"
         name = name[2:]
         tree = below[1]
-    return path + name if path else f"{commit[:2]}/{commit[2:]}", None
+    if path:
+        return path + name, None
+    return f"{commit[:2]}/{commit[2:]}", None

@@ -56,12 +56,13 @@ def get_redactor(repo: Repo, session: str = "") -> Redactor:
         from gitcp.text import patterns
 
         patterns.load_patterns()
-        rules = repo.config.get_all("gitcp.redact"), _list_readable(repo, "gitcp.redact-allow")
-
         from gitcp.checkpoints import redact
 
         _REDACTORS[repo.common] = redact.Redactor(
-            *rules, _read_personal(repo), _choose_replacer(repo)
+            repo.config.get_all("gitcp.redact"),
+            _list_readable(repo, "gitcp.redact-allow"),
+            _read_personal(repo),
+            _choose_replacer(repo),
         )
         patterns.save_patterns(_prepare_patterns)
     return _REDACTORS[repo.common].bind_session(session)
@@ -103,7 +104,8 @@ def _read_names(repo: Repo, path: str) -> list[str]:
     try:
         file = os.path.join(repo.top or repo.common, os.path.expanduser(path))
         with open(file, encoding="utf-8") as f:
-            return [name for line in f if (name := line.strip()) and not name.startswith("#")]
+            lines = [line.strip() for line in f]
+        return [line for line in lines if line and not line.startswith("#")]
     except (OSError, UnicodeDecodeError) as e:
         raise InputError(f"gitcp.redact-personal: cannot read '{path}': {e}") from None
 
@@ -224,10 +226,12 @@ def is_words_only(data: bytes) -> bool:
 
 def _prepare_patterns() -> None:
     """Have the patterns of all rules compiled, and those of modules that not every text needs."""
-    from gitcp.checkpoints import redact
-    from gitcp.checkpoints.redact import json_values  # noqa: F401 - it loads its own patterns
+    from gitcp.checkpoints.redact import (
+        json_values,  # noqa: F401 - it loads its own patterns
+        rules,
+    )
     from gitcp.text import patterns
 
-    for rule in redact.read_rules():
-        patterns.load_pattern(rule["pattern"].encode())
-    redact.prepare_formats()
+    for row in rules.read_table():
+        patterns.load_pattern(row["pattern"].encode())
+    rules.prepare_rules()

@@ -1,5 +1,5 @@
 """Checkpoints of the permanent store: the directory of one, read and written; where checkpoints
-are stored; signed commits; and reading checkpoints of every shape that was ever written."""
+are stored; and reading checkpoints of every shape that was ever written."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from gitcp import VERSION
 from gitcp.agents import transcripts
 from gitcp.checkpoints import format
 from gitcp.checkpoints.transcripts import CHUNKS, hash_chunks, hash_content
-from gitcp.errors import Error, GitError, Late
-from gitcp.git import decode_name, encode_name, files, format_now, gitdir, refs
-from gitcp.git.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
-from gitcp.text import console, json, line_credit, prompt_text, shapes
+from gitcp.errors import Error
+from gitcp.git import decode_name, format_now, gitdir, refs
+from gitcp.git.objects import TREE, edit_tree, read_tree, write_commit, write_tree
+from gitcp.text import console, json, line_credit, prompt_text
 from gitcp.text.ids import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 
 TYPE_CHECKING = False
@@ -100,13 +100,12 @@ class Checkpoint:
             defaults = {"cli_version": VERSION, "created_at": format_now(), "strategy": _STRATEGY}
             new = {**defaults, **new}
 
-        replaced = transcripts.NAME in files
-        kept = {
-            name: entry
-            for name, entry in stored["files"].items()
-            if not (replaced and transcripts.parse_number(name) is not None)
-        }
-        united = {**kept, **files}
+        united = dict(stored["files"])
+        if transcripts.NAME in files:
+            for name in stored["files"]:
+                if transcripts.parse_number(name) is not None:
+                    del united[name]
+        united.update(files)
         if lines:
             united[format.LINES] = self._write_lines(stored, lines, replaces_lines)
         merged = format.merge_metadata(stored["metadata"], new)
@@ -115,14 +114,13 @@ class Checkpoint:
 
     def _write_lines(self, stored: Session, lines: Mapping[str, Any], replaces: bool) -> Entry:
         """Write lines, joined with the stored ones."""
-
         stored_lines = read_json(self._objects, stored["files"], format.LINES)
         if replaces and stored_lines:
-            gone = {entry["oid"] for entries in lines.values() for entry in entries}
-            stored_lines = {
-                path: [e for e in entries if path not in lines or e.get("oid") not in gone]
-                for path, entries in stored_lines.items()
-            }
+            gone = set[str]()
+            for entries in lines.values():
+                gone.update(entry["oid"] for entry in entries)
+            for path in lines.keys() & stored_lines.keys():
+                stored_lines[path] = [e for e in stored_lines[path] if e.get("oid") not in gone]
         data = format.dump_json(line_credit.join_entries(stored_lines, lines))
         return BLOB, self._objects.write("blob", data)
 
@@ -145,7 +143,7 @@ def read_directory(
     Raises Error if an object is missing; lenient: what it belongs to stays as it is.
     """
     entries = read_tree(objects, tree) if tree else {}
-    files = {n: e for n, e in entries.items() if not (n.isascii() and n.isdigit())}
+    files = {name: entry for name, entry in entries.items() if not _is_number(name)}
     root = _take_metadata(objects, files, largest, lenient)
     files.pop(format.METADATA, None)
     sessions: list[Session] = []
@@ -153,7 +151,9 @@ def read_directory(
         if name:
             sessions.append(_read_session(objects, entries[name][1], largest, lenient))
         else:  # the legacy layout
-            own = {n: files.pop(n) for n, entry in [*files.items()] if entry[0] in FILES}
+            own = {name: entry for name, entry in files.items() if entry[0] in FILES}
+            for file in own:
+                del files[file]
             sessions.append({"metadata": root, "files": own})
             root = None
     return {"root": root, "sessions": sessions, "files": files}
@@ -213,7 +213,7 @@ def write_directory(
         numbered[str(number)] = (TREE, session.get("tree") or _write_session(objects, session))
         sessions.append((metadata, files))
     edits: dict[str, Entry | None] = {**directory["files"], **(tasks or {})}
-    gone = [metadata or {} for metadata, _ in sessions if format.is_forgotten(metadata)]
+    gone = [metadata for metadata, _ in sessions if metadata and format.is_forgotten(metadata)]
     if gone and len(gone) == len(sessions):
         root = None
         edits = {}
@@ -244,10 +244,14 @@ def read_json(objects: Objects, entries: Mapping[str, Entry], name: str) -> dict
 
 def list_numbers(entries: Mapping[str, Entry]) -> list[str]:
     """The names of the session directories among entries, in their order."""
-    digits = [n for n in entries if n.isdigit() and n.isascii() and entries[n][0] == TREE]
-    if len(digits) > 1:
-        return sorted(digits, key=int)
-    return digits
+    numbers = [name for name in entries if _is_number(name) and entries[name][0] == TREE]
+    if len(numbers) > 1:
+        return sorted(numbers, key=int)
+    return numbers
+
+
+def _is_number(name: str) -> bool:
+    return name.isdigit() and name.isascii()
 
 
 def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
@@ -259,21 +263,20 @@ def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
     folders = list_numbers(entries)
     if len(folders) == 1 and "session_id" not in root:
         return folders
-    listed = []
-    sessions = root.get("sessions")
-    if isinstance(sessions, list):
-        for item in sessions:
-            path = None
-            if isinstance(item, dict):
-                path = item.get("metadata")
-            parts = path.split("/") if isinstance(path, str) else []
-            if len(parts) > 1 and parts[-2] in folders:
-                listed.append(parts[-2])
+    listed: list[str] = []
     if root.get("session_id") and "sessions" not in root:
-        own = [""]
-    else:
-        own = []
-    return list(dict.fromkeys([*own, *listed, *folders]))
+        listed.append("")
+    sessions = root.get("sessions")
+    if not isinstance(sessions, list):
+        sessions = []
+    for item in sessions:
+        path = item.get("metadata") if isinstance(item, dict) else None
+        if not isinstance(path, str):
+            continue
+        folder = path.rpartition("/")[0].rpartition("/")[2]
+        if folder in folders:
+            listed.append(folder)
+    return list(dict.fromkeys([*listed, *folders]))
 
 
 _LEGACY = "refs/heads/entire/sessions"
@@ -341,9 +344,9 @@ def is_branch_sent(repo: Repo) -> bool:
 def needs_own_ref(repo: Repo) -> bool:
     """Whether a new checkpoint gets a ref of its own.  Without gitcp.store and without jj it is
     stored as the existing checkpoints are."""
-    return not is_branch_sent(repo) or (
-        not repo.config.get_option(STORE_KEY) and has_own_refs(repo)
-    )
+    if not is_branch_sent(repo):
+        return True
+    return not repo.config.get_option(STORE_KEY) and has_own_refs(repo)
 
 
 def find_holding_ref(place: str, checkpoint_id: str) -> str:
@@ -368,9 +371,12 @@ def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
 
 
 def _list_all_places(repo: Repo) -> list[str]:
-    own = [CHECKPOINTS] if has_own_refs(repo) else []
-    branches = [ref for ref in (refs.REF, _LEGACY) if refs.read_ref(repo, ref)]
-    return [*own, *branches, *refs.list_refs(repo, TRACKING, _TRACKING_LEGACY)]
+    found: list[str] = []
+    if has_own_refs(repo):
+        found.append(CHECKPOINTS)
+    found += [ref for ref in (refs.REF, _LEGACY) if refs.read_ref(repo, ref)]
+    found += refs.list_refs(repo, TRACKING, _TRACKING_LEGACY)
+    return found
 
 
 def _choose_places(repo: Repo, ref_names: list[str]) -> list[str]:
@@ -420,7 +426,10 @@ class Places:
         if self._refs is None:
             self._refs = list_places(self._repo)
         for ref in self._refs:
-            if ref != CHECKPOINTS and (tree := self.find_tree(ref, checkpoint_id, trouble)):
+            if ref == CHECKPOINTS:
+                continue
+            tree = self.find_tree(ref, checkpoint_id, trouble)
+            if tree:
                 return ref, tree
         if trouble:
             raise trouble[0]
@@ -428,11 +437,13 @@ class Places:
 
     def list_unread_shards(self, ids: Iterable[str], place: str = refs.REF) -> list[str]:
         """The directories that find_tree() has still to read in a place for these ids."""
+        if place == CHECKPOINTS:
+            return []
         try:
-            tip = None
-            if place != CHECKPOINTS:
-                tip = self._read_tip(place, [])
-            entries = self._read_tree(tip) if tip else {}
+            tip = self._read_tip(place, [])
+            if not tip:
+                return []
+            entries = self._read_tree(tip)
         except Error:
             return []
         shards = dict.fromkeys(checkpoint_id[:2] for checkpoint_id in ids)
@@ -445,30 +456,27 @@ class Places:
         if place == CHECKPOINTS:
             if self._may_have_own is None:
                 self._may_have_own = gitdir.may_be_below(self._repo, f"{CHECKPOINTS}/")
-            own = build_checkpoint_ref(checkpoint_id)
             if self._may_have_own:
-                return self._read_tip(own, trouble)
+                return self._read_tip(build_checkpoint_ref(checkpoint_id), trouble)
             return None
         shard = checkpoint_id[:2]
         try:
-            tree = self._read_tip(place, trouble)
-            for name in (shard, checkpoint_id[2:]):
-                entry = None
-                if tree:
-                    entry = self._read_tree(tree).get(name)
-                if entry is None:
-                    return None
-                if entry[0] != TREE:
-                    if name == shard:
-                        bad = f"'{place}:{shard}'"
-                    else:
-                        bad = f"checkpoint '{checkpoint_id}'"
-                    raise Error(f"{bad} is not a directory")
-                tree = entry[1]
+            root = self._read_tip(place, trouble)
+            below = self._find_directory(root, shard, f"'{place}:{shard}'")
+            return self._find_directory(below, checkpoint_id[2:], f"checkpoint '{checkpoint_id}'")
         except Error as e:
             trouble.append(Error(f"checkpoint '{checkpoint_id}': {e}"))
             return None
-        return tree
+
+    def _find_directory(self, tree: str | None, name: str, label: str) -> str | None:
+        """The directory of that name in a tree; None if there is none.  Raises Error, with the
+        label, for a file."""
+        if not tree:
+            return None
+        mode, oid = self._read_tree(tree).get(name, ("", ""))
+        if mode and mode != TREE:
+            raise Error(f"{label} is not a directory")
+        return oid or None
 
     def _read_tip(self, ref: str, trouble: list[Error]) -> str | None:
         if ref not in self._tips:
@@ -493,14 +501,20 @@ class Places:
         return tree
 
 
-# Signed commits of the permanent store; git runs the program that signs.
-_SECONDS = 2.0
-# The ways by which a signing program could ask a person.
-_SILENT = ("GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS")
-_MOST_SIGNED = 200  # sessions that are remembered
+def write_store_commit(
+    repo: Repo, tree: str, parents: Sequence[str], message: str, session_id: str = "-"
+) -> str:
+    """Write a commit of the store, signed if that is configured; return its oid.  session_id: of
+    the session that it is about."""
+    if not _is_signed(repo):
+        return write_commit(repo, tree, parents, message)
+
+    from gitcp.checkpoints import signing
+
+    return signing.write_signed(repo, tree, parents, message, session_id)
 
 
-def is_wanted(repo: Repo) -> bool:
+def _is_signed(repo: Repo) -> bool:
     """Whether commits of the store are to be signed: gitcp.sign, else commit.gpgSign."""
     try:
         own = repo.config.get_option("gitcp.sign")
@@ -511,58 +525,36 @@ def is_wanted(repo: Repo) -> bool:
         return False  # git itself refuses to commit with such a value
 
 
-def write_signed(
-    repo: Repo, tree: str, parents: Sequence[str], message: str, about: str = ""
-) -> str:
-    """Write a commit by the person; return its oid.  It is signed if that takes no question and at
-    most 2 seconds.  about: its session.  After a failure, which is a warning, the session's commits
-    are not signed."""
-    path = repo.join_shared("unsigned")
-    session_id = about or "-"
-    if is_wanted(repo):
-        failed = files.read_words(path, shapes.is_printable)
-    else:
-        failed = [session_id]
-    if session_id not in failed:
-        try:
-            return _write_signed(repo, tree, parents, message)
-        except (Late, GitError) as e:
-            files.write_words(repo, path, [*failed[-_MOST_SIGNED:], session_id])
-            if isinstance(e, Late):
-                why = "it takes too long"
-            else:
-                why = " ".join(e.complaint.split())
-            console.warn(f"checkpoints of this session are not signed: {why}")
-    return write_commit(repo, tree, parents, message)
-
-
-def _write_signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
-    env = {name: "" for name in _SILENT if name in repo.git.env}
-    for role in ("AUTHOR", "COMMITTER"):
-        name, _, address = read_ident(repo, role).rpartition(" <")
-        mail, _, date = address.partition("> ")
-        env |= {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": mail, f"GIT_{role}_DATE": date}
-    parent_args = [arg for parent in parents for arg in ("-p", parent)]
-    repo.objects.flush()
-    running = repo.git.start(
-        *("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *parent_args, "-F", "-", tree),
-        env={**env, "SSH_ASKPASS_REQUIRE": "never"},
-        feed=True,
-        apart=True,  # no terminal to ask at, and all of it ends together
-    )
-    _, out = running.finish(encode_name(message.rstrip("\n") + "\n"), limit=_SECONDS)
-    return out.decode().strip()
-
-
 # Reading committed checkpoints, in every shape they were ever written
 # (doc/formats.md "Accepted variations").
 _MOST = 20_000  # entries below one directory
 _BESIDE = (format.METADATA, "tasks")  # what a checkpoint has beside its sessions
 
 
+class Damage:
+    """What of a checkpoint could not be read.  lacks: each part, and why.  absent: the oids of
+    missing objects."""
+
+    def __init__(self, checkpoint_id: str) -> None:
+        self._checkpoint_id = checkpoint_id
+        self.lacks: list[str] = []
+        self.absent: list[str] = []
+
+    def note(self, part: str, why: object, kind: str = console.DAMAGED) -> None:
+        """Note, and warn of, a part that is missing or damaged; kind: of warn_lacking()."""
+        line = f"{part}: {why}" if part else str(why)
+        if line not in self.lacks:
+            self.lacks.append(line)
+        console.warn_lacking(f"checkpoint '{self._checkpoint_id}': {line}", kind)
+
+    def note_absent(self, oid: str, part: str, error: Error, kind: str = console.ABSENT) -> None:
+        """Note a part whose object is missing."""
+        self.absent.append(oid)
+        self.note(part, error, kind)
+
+
 class Parts:
-    """A reader that does not stop at damage: lacks lists each part that could not be read, and
-    why, and a warning names it.  absent: the oids of missing objects."""
+    """A reader that does not stop at damage."""
 
     def __init__(
         self,
@@ -576,8 +568,7 @@ class Parts:
         self.checkpoint_id = checkpoint_id
         self._known = trees or {}
         self._parse = parse
-        self.lacks: list[str] = []
-        self.absent: list[str] = []
+        self.damage = Damage(checkpoint_id)
 
     def load_checkpoint(self, ref: str, tree: str, skip_summary: bool = False) -> StoredCheckpoint:
         """The checkpoint whose directory is tree, as far as it can be read.
@@ -585,46 +576,33 @@ class Parts:
         skip_summary: leave summary empty if there is only one session, which is found without it.
         """
         entries = self.read_tree(tree)
-        only = ""
-        if skip_summary:
-            only = find_sole_session(entries)
+        only = find_sole_session(entries) if skip_summary else ""
         if only:
             root = {}
+            folders = [only]
         else:
             root = self.read_json(entries, "", "root")
+            folders = list_directories(entries, root)
         sessions: list[SessionEntry] = []
-        for name in [only] if only else list_directories(entries, root):
-            folder = entries[name][1] if name else tree
-            if name:
-                files = self.read_tree(folder, name)
-            else:
-                files = entries
-            metadata = _build_metadata(files, self.read_json(files, name) if name else root)
-            sessions.append(
-                {
-                    "index": len(sessions),
-                    "directory": name,
-                    "tree": folder,
-                    "files": files,
-                    "session_id": metadata.get("session_id", ""),
-                    "metadata": metadata,
-                }
-            )
+        for index, folder in enumerate(folders):
+            if folder:
+                sessions.append(self._load_session(index, folder, entries[folder][1]))
+            else:  # the legacy layout
+                metadata = _build_metadata(entries, root)
+                sessions.append(_build_entry(index, "", tree, entries, metadata))
         return {
             "checkpoint_id": self.checkpoint_id,
             "ref": ref,
             "tree": tree,
             "summary": root,
             "sessions": sessions,
-            "lacks": self.lacks,
+            "lacks": self.damage.lacks,
         }
 
-    def note_lack(self, part: str, why: object, kind: str = console.DAMAGED) -> None:
-        """Note a part that is missing or damaged; kind: of warn_lacking()."""
-        line = f"{part}: {why}" if part else str(why)
-        if line not in self.lacks:
-            self.lacks.append(line)
-        console.warn_lacking(f"checkpoint '{self.checkpoint_id}': {line}", kind)
+    def _load_session(self, index: int, folder: str, tree: str) -> SessionEntry:
+        files = self.read_tree(tree, folder)
+        metadata = _build_metadata(files, self.read_json(files, folder))
+        return _build_entry(index, folder, tree, files, metadata)
 
     def read_tree(self, oid: str, part: str = "") -> Tree:
         """The entries of a directory; {} if it is unreadable."""
@@ -633,25 +611,25 @@ class Parts:
         try:
             return read_tree(self._objects, oid)
         except Error as e:
-            self.absent.append(oid)
-            self.note_lack(part, e, console.ABSENT)
+            self.damage.note_absent(oid, part, e)
             return {}
 
     def read_blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
         """The bytes of a file; None if there is none, or it is unreadable."""
-        entry = files.get(name)
-        if entry is None:
+        mode, oid = files.get(name, ("", ""))
+        if not mode:
             return None
         where = f"{folder}/{name}" if folder else name
-        if entry[0] not in FILES:
-            self.note_lack(where, f"it is not a file (mode {entry[0]})")
+        if mode not in FILES:
+            self.damage.note(where, f"it is not a file (mode {mode})")
             return None
         try:
-            return self._objects.need(entry[1], "blob")
+            return self._objects.need(oid, "blob")
         except Error as e:
-            self.absent.append(entry[1])
-            is_spoken = name == format.NAME or transcripts.parse_number(name) is not None
-            self.note_lack(where, e, console.TRANSCRIPT if is_spoken else console.ABSENT)
+            kind = console.ABSENT
+            if name == format.NAME or transcripts.parse_number(name) is not None:
+                kind = console.TRANSCRIPT
+            self.damage.note_absent(oid, where, e, kind)
             return None
 
     def read_json(
@@ -664,28 +642,27 @@ class Parts:
         """What conforms to a shape of schema.SHAPES in a directory's metadata; {} if it is
         unreadable or no JSON object."""
         data = self.read_blob(files, name, folder)
-        if data is not None:
-            content = format.parse_json(data, self._parse)
-        else:
-            content = {}
+        if data is None:
+            return {}
+        content = format.parse_json(data, self._parse)
         if content is None:
-            self.note_lack(f"{folder}/{name}".strip("/"), "it is no JSON object")
+            self.damage.note(f"{folder}/{name}".strip("/"), "it is no JSON object")
             return {}
 
         from gitcp.checkpoints.format import schema
 
         conforming, complaints = schema.select_conforming(content, schema.SHAPES[shape])
         if complaints:
-            self.note_lack(f"{folder}/{name}".strip("/"), _join_complaints(complaints))
+            self.damage.note(f"{folder}/{name}".strip("/"), _join_complaints(complaints))
         return conforming
 
     def read_lines(self, entry: SessionEntry) -> dict[str, Any] | None:
         """The lines.json of a session; None if there is none, or it is unreadable."""
         if format.LINES not in entry["files"]:
             return None
-        before = len(self.lacks)
+        before = len(self.damage.lacks)
         lines = self.read_json(entry["files"], entry["directory"], "lines", format.LINES)
-        if lines or len(self.lacks) == before:
+        if lines or len(self.damage.lacks) == before:
             return lines
         return None
 
@@ -700,14 +677,16 @@ class Parts:
 
     def list_paths(self, entry: Entry | None, part: str) -> list[str]:
         """The paths of the files below a directory, as far as it can be read."""
-        paths: list[str] = []
-        if entry and entry[0] == TREE:
-            try:
-                from gitcp.git.objects.object_lists import list_files
+        if entry is None or entry[0] != TREE:
+            return []
+        from gitcp.git.objects.object_lists import list_files
 
-                paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
-            except Error as e:
-                self.note_lack(part, e, console.ABSENT)
+        paths: list[str] = []
+        try:
+            for path, _ in list_files(self._objects, entry[1], most=_MOST):
+                paths.append(path)
+        except Error as e:
+            self.damage.note(part, e, console.ABSENT)
         return paths
 
 
@@ -729,12 +708,23 @@ def _join_complaints(complaints: list[str]) -> str:
 def list_session_ids(repo: Repo, checkpoint_id: str) -> list[str]:
     """The ids of a checkpoint's sessions; [] if there is no such checkpoint."""
     place = find_checkpoint(repo, checkpoint_id)
-    checkpoint = None
-    if place:
-        checkpoint = Parts(repo.objects, checkpoint_id).load_checkpoint(*place)
-    if checkpoint:
-        return [entry["session_id"] for entry in checkpoint["sessions"]]
-    return []
+    if place is None:
+        return []
+    checkpoint = Parts(repo.objects, checkpoint_id).load_checkpoint(*place)
+    return [entry["session_id"] for entry in checkpoint["sessions"]]
+
+
+def _build_entry(
+    index: int, directory: str, tree: str, files: Tree, metadata: format.Metadata
+) -> SessionEntry:
+    return {
+        "index": index,
+        "directory": directory,
+        "tree": tree,
+        "files": files,
+        "session_id": metadata.get("session_id", ""),
+        "metadata": metadata,
+    }
 
 
 def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
@@ -778,7 +768,7 @@ def read_session(objects: Objects, checkpoint: StoredCheckpoint, which: int | st
         "content_hash": stored,
         "hash": _compare_hash(stored, transcript, [files[name][1] for name in list_chunks(files)]),
         "tasks": _choose_tasks(checkpoint, entry, parts.list_paths(tasks, "tasks")),
-        "lacks": parts.lacks,
+        "lacks": parts.damage.lacks,
     }
 
 
@@ -791,28 +781,37 @@ def _choose_tasks(checkpoint: StoredCheckpoint, entry: SessionEntry, paths: list
     }
     own = listed.pop(entry["index"])
     foreign = set().union(*listed.values())
-    tasks = ((path, path.split("/")[0]) for path in paths)
-    return [path for path, task in tasks if (task in own if own else task not in foreign)]
+    chosen: list[str] = []
+    for path in paths:
+        task = path.split("/")[0]
+        is_own = task in own if own else task not in foreign
+        if is_own:
+            chosen.append(path)
+    return chosen
 
 
 def read_task_transcripts(objects: Objects, checkpoint_id: str, tree: str) -> dict[str, bytes]:
     """Tool use id -> the transcript of the subagent that it started, for those that are stored in
     the checkpoint whose directory is tree."""
     parts = Parts(objects, checkpoint_id)
-    transcripts: dict[str, bytes] = {}
+    found: dict[str, bytes] = {}
     mode, oid = parts.read_tree(tree).get("tasks", ("", ""))
-    if mode == TREE:
-        for task, (inner, below) in parts.read_tree(oid, "tasks").items():
-            if inner == TREE:
-                files = parts.read_tree(below, f"tasks/{task}")
-            else:
-                files = {}
-            for name in files:
-                if name.startswith("agent-") and name.endswith(".jsonl"):
-                    transcripts[task] = parts.read_blob(files, name, f"tasks/{task}") or b""
-            if task not in transcripts and (why := _read_reason(parts, files, f"tasks/{task}")):
-                parts.note_lack(f"tasks/{task}", f"no transcript: {why}", console.TRANSCRIPT)
-    return transcripts
+    if mode != TREE:
+        return found
+    for task, (inner, below) in parts.read_tree(oid, "tasks").items():
+        if inner != TREE:
+            continue
+        folder = f"tasks/{task}"
+        files = parts.read_tree(below, folder)
+        for name in files:
+            if name.startswith("agent-") and name.endswith(".jsonl"):
+                found[task] = parts.read_blob(files, name, folder) or b""
+        if task in found:
+            continue
+        why = _read_reason(parts, files, folder)
+        if why:
+            parts.damage.note(folder, f"no transcript: {why}", console.TRANSCRIPT)
+    return found
 
 
 def _read_reason(parts: Parts, files: Tree, folder: str) -> str:
@@ -829,13 +828,20 @@ def read_pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
 
 def list_chunks(files: Tree) -> list[str]:
     """The names of the chunks of a session's transcript, in their order."""
-    numbered = {n: name for name in files if (n := transcripts.parse_number(name)) is not None}
-    return [numbered[n] for n in sorted(numbered)]
+    numbered: dict[int, str] = {}
+    for name in files:
+        number = transcripts.parse_number(name)
+        if number is not None:
+            numbered[number] = name
+    return [numbered[number] for number in sorted(numbered)]
 
 
 def _read_chunks(files: Tree, read: Callable[[str], bytes | None]) -> Iterator[bytes]:
     chunk_names = list_chunks(files)
-    yield from (data for name in chunk_names if (data := read(name)) is not None)
+    for name in chunk_names:
+        data = read(name)
+        if data is not None:
+            yield data
     if not chunk_names and format.NAME in files:
         yield format.expand_lines(read(format.NAME) or b"")
 

@@ -17,7 +17,7 @@ from gitcp.checkpoints.stored import (
     find_checkpoint,
     list_remote_branches,
     needs_own_ref,
-    write_signed,
+    write_store_commit,
 )
 from gitcp.errors import Error
 from gitcp.git import encode_name, refs
@@ -54,7 +54,24 @@ if TYPE_CHECKING:
         replaces_lines: bool
         ephemeral_branch: str
 
-    Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
+
+class _Prepared:
+    """A session whose blobs are written.  files: by name in its directory; tasks: by path in the
+    checkpoint."""
+
+    __slots__ = ("checkpoint_id", "data", "files", "tasks")
+
+    def __init__(
+        self,
+        checkpoint_id: str,
+        data: SessionData,
+        files: dict[str, Entry],
+        tasks: dict[str, Entry],
+    ) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.data = data
+        self.files = files
+        self.tasks = tasks
 
 
 def write_sessions(
@@ -74,11 +91,11 @@ def write_sessions(
 
     def attempt_move() -> dict[str, str]:
         own = _find_own_commits(repo, prepared)
-        updates = [
-            _write_ref(repo, cid, tip, [p for p in prepared if p[0] == cid], subject)
-            for cid, tip in own.items()
-        ]
-        on_branch = [part for part in prepared if part[0] not in own]
+        updates: list[refs.Update] = []
+        for cid, tip in own.items():
+            parts = [part for part in prepared if part.checkpoint_id == cid]
+            updates.append(_write_ref(repo, cid, tip, parts, subject))
+        on_branch = [part for part in prepared if part.checkpoint_id not in own]
         if on_branch:
             updates.append(_write_branch(repo, on_branch, subject))
         move_refs(repo, updates, "gitcp: checkpoint")
@@ -118,8 +135,11 @@ def _set_tree(repo: Repo, ref: str, tree: str | None, message: str) -> refs.Upda
     """Write a commit of a tree on a ref's commit; return the update that moves the ref there, or
     deletes it for no tree."""
     tip = read_commit(repo.objects, ref)
-    old, parents = (tip["oid"], [tip["oid"]]) if tip else (None, [])
-    return ref, write_commit(repo, tree, parents, message) if tree else None, old
+    old = tip["oid"] if tip else None
+    if not tree:
+        return ref, None, old
+    parents = [old] if old else []
+    return ref, write_commit(repo, tree, parents, message), old
 
 
 def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
@@ -133,36 +153,39 @@ def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
     return None
 
 
-def _find_own_commits(repo: Repo, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
+def _find_own_commits(repo: Repo, prepared: Sequence[_Prepared]) -> dict[str, Commit | None]:
     """id -> commit of the checkpoints that have a ref of their own; None for those that get one."""
-    stored = {cid: read_commit(repo.objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
-    if not all(stored.values()) and needs_own_ref(repo):
-        return stored
-    return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
+    commits: dict[str, Commit | None] = {}
+    for part in prepared:
+        ref = ids.build_checkpoint_ref(part.checkpoint_id)
+        commits[part.checkpoint_id] = read_commit(repo.objects, ref)
+    if not all(commits.values()) and needs_own_ref(repo):
+        return commits
+    return {cid: commit for cid, commit in commits.items() if commit or ids.is_ulid(cid)}
 
 
 def _write_ref(
     repo: Repo,
     checkpoint_id: str,
     tip: Commit | None,
-    prepared: Sequence[Prepared],
+    prepared: Sequence[_Prepared],
     subject: str | None,
 ) -> refs.Update:
     """Write the commit of a checkpoint with a ref of its own; return the update of that ref."""
-    before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
-    if not tip:
-        stored = find_checkpoint(repo, checkpoint_id)
-        if stored:
-            before = stored[1]  # on the branch
-    tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
     ref = ids.build_checkpoint_ref(checkpoint_id)
-    parents = [old] if old else []
-    if tip and tip["tree"] == tree:
-        return ref, old, old
-    return ref, _write_commit(repo, tree, parents, prepared, subject), old
+    if tip:
+        old = tip["oid"]
+        tree = _write_checkpoint(repo.objects, checkpoint_id, tip["tree"], prepared)
+        if tip["tree"] == tree:
+            return ref, old, old
+        return ref, _write_commit(repo, tree, [old], prepared, subject), old
+    on_branch = find_checkpoint(repo, checkpoint_id)
+    before = on_branch[1] if on_branch else None
+    tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
+    return ref, _write_commit(repo, tree, [], prepared, subject), None
 
 
-def _write_branch(repo: Repo, prepared: Sequence[Prepared], subject: str | None) -> refs.Update:
+def _write_branch(repo: Repo, prepared: Sequence[_Prepared], subject: str | None) -> refs.Update:
     """Write the commit of the branch with these checkpoints; return the update of the branch.
     Without our branch it is built on a remote's."""
     tip = ours = read_commit(repo.objects, REF)
@@ -187,18 +210,20 @@ def _write_commit(
     repo: Repo,
     tree: str,
     parents: list[str],
-    prepared: Sequence[Prepared],
+    prepared: Sequence[_Prepared],
     subject: str | None,
 ) -> str:
-    """Write a commit of the store with these sessions, signed if that is configured."""
+    """Write a commit of the store with these sessions."""
     message = _format_message(prepared, subject)
-    return write_signed(repo, tree, parents, message, prepared[0][1]["session_id"])
+    return write_store_commit(repo, tree, parents, message, prepared[0].data["session_id"])
 
 
 def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
     """Move refs of the store, and MEMORY with the branch; a ref may have its new value already."""
-    branch = [new for ref, new, _ in updates if ref == REF]
-    moves = [*updates, *((MEMORY, new, refs.read_ref(repo, MEMORY)) for new in branch)]
+    moves = list(updates)
+    for ref, new, _ in updates:
+        if ref == REF:
+            moves.append((MEMORY, new, refs.read_ref(repo, MEMORY)))
     refs.set_markers(repo)
     refs.update_refs(repo, [(ref, new, old) for ref, new, old in moves if new != old], reason)
 
@@ -250,28 +275,33 @@ def _was_undone(repo: Repo) -> bool:
         return True
 
 
-def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
+def _format_message(prepared: Sequence[_Prepared], subject: str | None) -> str:
     """The commit message: `Checkpoint: <id>` or subject, further ids, trailers."""
-    first, *more = dict.fromkeys(cid for cid, *_ in prepared)
+    first, *more = _list_ids(prepared)
     lines = [subject or f"Checkpoint: {first}"]
     if more:
         lines += ["", *(f"Checkpoint: {cid}" for cid in more)]
-    sessions = [(data, data.get("metadata", {})) for _, data, *_ in prepared]
-    values: dict[str, list[Any]] = {
-        SESSION_KEY: [data["session_id"] for data, _ in sessions],
-        STRATEGY_KEY: [metadata.get("strategy") for _, metadata in sessions],
-        "Entire-Agent": [metadata.get("agent") for _, metadata in sessions],
-        "Ephemeral-branch": [data.get("ephemeral_branch") for data, _ in sessions],
-    }
-    trailers = dict.fromkeys(
-        f"{key}: {' '.join(str(value).split())}"
-        for key, listed in values.items()
-        for value in filter(None, listed)
-    )
-    return "\n".join([*lines, "", *trailers])
+    sessions = [part.data for part in prepared]
+    metadata = [data.get("metadata", {}) for data in sessions]
+    trailers = [
+        *_format_trailers(SESSION_KEY, [data["session_id"] for data in sessions]),
+        *_format_trailers(STRATEGY_KEY, [one.get("strategy") for one in metadata]),
+        *_format_trailers("Entire-Agent", [one.get("agent") for one in metadata]),
+        *_format_trailers("Ephemeral-branch", [data.get("ephemeral_branch") for data in sessions]),
+    ]
+    return "\n".join([*lines, "", *dict.fromkeys(trailers)])
 
 
-def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
+def _format_trailers(key: str, values: Sequence[Any]) -> list[str]:
+    return [f"{key}: {' '.join(str(value).split())}" for value in values if value]
+
+
+def _list_ids(prepared: Sequence[_Prepared]) -> list[str]:
+    """The ids of the checkpoints, each once, in their order."""
+    return list(dict.fromkeys(part.checkpoint_id for part in prepared))
+
+
+def _prepare_session(objects: Objects, cid: str, data: SessionData) -> _Prepared:
     """Check the ids and paths of one session and write its blobs."""
     ids.check_checkpoint_id(cid)
     ids.check_session_id(data["session_id"])
@@ -293,28 +323,36 @@ def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
         ids.check_path(f"tasks/{path}"): write_blob(content)
         for path, content in data.get("tasks", {}).items()
     }
-    return cid, data, files, tasks
+    return _Prepared(cid, data, files, tasks)
 
 
-def _write_tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> str:
+def _write_tree(objects: Objects, tip: str | None, prepared: Sequence[_Prepared]) -> str:
     edits: dict[str, Entry | None] = {}
-    for cid in dict.fromkeys(cid for cid, *_ in prepared):
+    for cid in _list_ids(prepared):
         path = f"{cid[:2]}/{cid[2:]}"
-        old = find_entry(objects, tip, path) if tip else None
-        before = old[1] if old and old[0] == TREE else None
+        before = None
+        if tip:
+            old = find_entry(objects, tip, path)
+            if old and old[0] == TREE:
+                before = old[1]
         edits[path] = (TREE, _write_checkpoint(objects, cid, before, prepared))
     return edit_tree(objects, tip, edits)
 
 
 def _write_checkpoint(
-    objects: Objects, cid: str, before: str | None, prepared: Sequence[Prepared]
+    objects: Objects, cid: str, before: str | None, prepared: Sequence[_Prepared]
 ) -> str:
     """The tree of one checkpoint: before with the sessions that are prepared for it."""
     checkpoint = Checkpoint(objects, cid, before)
-    for checkpoint_id, data, files, tasks in prepared:
-        if checkpoint_id == cid:
-            lines = data.get("lines")
-            replaces = data.get("replaces_lines", False)
-            metadata = data.get("metadata", {})
-            checkpoint.put_session(data["session_id"], metadata, files, tasks, lines, replaces)
+    for part in prepared:
+        if part.checkpoint_id == cid:
+            data = part.data
+            checkpoint.put_session(
+                data["session_id"],
+                data.get("metadata", {}),
+                part.files,
+                part.tasks,
+                data.get("lines"),
+                data.get("replaces_lines", False),
+            )
     return checkpoint.write_tree()

@@ -305,7 +305,7 @@ class _Store:
             reader = checkpoints.Parts(self._repo.objects, checkpoint["checkpoint_id"])
             prompts = reader.read_prompts(entry["files"], entry["directory"])
             part["asked"] = schema.choose_prompts(part["asked"], prompts)
-            checkpoint["lacks"] += reader.lacks
+            checkpoint["lacks"] += reader.damage.lacks
 
 
 # The data of lanes in a terminal: git's own graph, and the turns of sessions by the journal.

@@ -30,10 +30,11 @@ except ImportError:
     _sre = None
 
 READY: dict[bytes, Code] = memory.get_table("patterns")  # source -> code
-# What core/redact makes of secrets.json, by its use; stored too, as parsing costs 0.5 ms.
+# What checkpoints/redact makes of secrets.json, by its use; stored too, as parsing costs 0.5 ms.
 FORMATS: dict[str, Any] = memory.get_table("formats")
 COMPILED: dict[bytes, bool] = memory.get_table("compiled")  # by this process, and added
 RULES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "checkpoints", "redact")
+FILES = ("secrets.json", "__init__.py", "rules.py", "assigned.py", "encoded.py", "random_runs.py")
 _LARGEST = 1 << 22  # bytes, many times what all rules need
 _PYTHON = f"gitcp {sys.hexversion:x} {sys.byteorder} ".encode()
 
@@ -84,8 +85,8 @@ def locate_patterns() -> str:
 
 
 def stat_table() -> tuple[int, ...]:
-    """(bytes, time of change in ns) of the file with the rules and of the module that reads it."""
-    stats = [os.stat(os.path.join(RULES, name)) for name in ("secrets.json", "__init__.py")]
+    """(bytes, time of change in ns) of the file with the rules and of the modules that search."""
+    stats = [os.stat(os.path.join(RULES, name)) for name in FILES]
     return tuple(number for st in stats for number in (st.st_size, st.st_mtime_ns))
 
 

@@ -5,7 +5,9 @@ HOT = set(
     """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript
     gitcp.agents.transcripts gitcp.checkpoints.format gitcp.checkpoints.format.keys
     gitcp.checkpoints.format.orphan_rules gitcp.checkpoints.links gitcp.checkpoints.notes
-    gitcp.checkpoints.redact gitcp.checkpoints.redactor gitcp.checkpoints.stored
+    gitcp.checkpoints.redact gitcp.checkpoints.redact.assigned
+    gitcp.checkpoints.redact.encoded gitcp.checkpoints.redact.random_runs
+    gitcp.checkpoints.redact.rules gitcp.checkpoints.redactor gitcp.checkpoints.stored
     gitcp.checkpoints.transcripts gitcp.checkpoints.writing gitcp.cmd.stages gitcp.entry
     gitcp.errors gitcp.events gitcp.events.commits gitcp.events.tool_call gitcp.events.turn_end
     gitcp.events.turn_start gitcp.events.turns gitcp.git gitcp.git.commit_message

@@ -36,9 +36,11 @@ PURE = set(
     gitcp.checkpoints.format.exports gitcp.checkpoints.format.keys
     gitcp.checkpoints.format.line_authors gitcp.checkpoints.format.merge_rules
     gitcp.checkpoints.format.orphan_rules gitcp.checkpoints.format.schema
-    gitcp.checkpoints.links gitcp.checkpoints.redact gitcp.checkpoints.redact.images
+    gitcp.checkpoints.links gitcp.checkpoints.redact gitcp.checkpoints.redact.assigned
+    gitcp.checkpoints.redact.encoded gitcp.checkpoints.redact.images
     gitcp.checkpoints.redact.json_values gitcp.checkpoints.redact.options
-    gitcp.checkpoints.redact.personal gitcp.extras.bisect.rules gitcp.extras.facts.tables
+    gitcp.checkpoints.redact.personal gitcp.checkpoints.redact.random_runs
+    gitcp.checkpoints.redact.rules gitcp.extras.bisect.rules gitcp.extras.facts.tables
     gitcp.extras.imports.rules gitcp.extras.page.hunks gitcp.extras.page.page_parts
     gitcp.extras.search.rules
     gitcp.extras.ui.panes gitcp.extras.ui.rows gitcp.git.commit_message gitcp.git.config_table

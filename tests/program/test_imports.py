@@ -31,7 +31,7 @@ MOST = {
     "UserPromptSubmit": 44,
     "PreToolUse": 31,
     "PostToolUse": 33,
-    "Stop": 49,
+    "Stop": 53,  # six find secrets in what was said
     "prepare-commit-msg": 37,
     "post-commit": 74,  # seven find where the lines of a file come from that has lost some
 }

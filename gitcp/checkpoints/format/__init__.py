@@ -56,7 +56,9 @@ def parse_json(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -
         value = json.mend_halves(parse(data or b""), data or b"")
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value
+    return None
 
 
 def _is_too_deep(data: bytes) -> bool:
@@ -67,7 +69,10 @@ def _is_too_deep(data: bytes) -> bool:
     import re
 
     for bracket in re.sub(_STRING, b"", data).translate(None, _NO_BRACKETS):
-        depth += 1 if bracket in b"{[" else -1
+        if bracket in b"}]":
+            depth -= 1
+            continue
+        depth += 1
         if depth > _DEEPEST:
             return True
     return False
@@ -96,7 +101,9 @@ def merge_metadata(old: Metadata | None, new: Metadata) -> Metadata:
     checkpoint_keys says so, because an amended commit holds both.  null in new removes a key."""
     from gitcp.checkpoints.format.keys import SESSION_ORDER, list_keys
 
-    old, metadata = old or {}, {**(old or {}), **new}
+    if old is None:
+        old = {}
+    metadata = {**old, **new}
     for key in (*list_keys("first"), *list_keys("earliest")):
         if old.get(key):
             metadata[key] = old[key]
@@ -134,12 +141,12 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
             value = next((m[key] for m in upgraded if m.get(key)), None)
             if value:
                 metadata[key] = value
-    counts = [c for m in upgraded if isinstance(c := m.get("checkpoints_count"), int)]
+    counts = [m.get("checkpoints_count") for m in upgraded]
+    counts = [count for count in counts if isinstance(count, int)]
     if counts or "checkpoints_count" not in metadata:
         metadata["checkpoints_count"] = sum(counts)
-    metadata["files_touched"] = unite_strings(
-        *(m.get("files_touched") for m in (old or {}, *upgraded))
-    )
+    touched = [m.get("files_touched") for m in (old or {}, *upgraded)]
+    metadata["files_touched"] = unite_strings(*touched)
     metadata["sessions"] = [
         build_paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)
     ]
@@ -152,8 +159,9 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
 def build_paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, str]:
     """An entry of sessions[]: the paths of a session's files, "" for a missing one."""
     prefix = f"/{checkpoint_id[:2]}/{checkpoint_id[2:]}/{number}/"
-    legacy = "full.log" in files and "full.jsonl" not in files
-    transcript = "full.log" if legacy else "full.jsonl"
+    transcript = "full.jsonl"
+    if "full.log" in files and "full.jsonl" not in files:
+        transcript = "full.log"
     files_by_key = {
         "metadata": METADATA,
         "transcript": transcript,
@@ -169,16 +177,21 @@ def add_usages(usages: Iterable[Any]) -> dict[str, int] | None:
     usage_dicts = [u for u in usages if isinstance(u, dict)]
     if not usage_dicts:
         return None
-    column = [[u.get(k) for u in usage_dicts] for k in _COUNTS]
-    return {
-        k: sum(n for n in ns if isinstance(n, int)) for k, ns in zip(_COUNTS, column, strict=True)
-    }
+    sums = dict.fromkeys(_COUNTS, 0)
+    for usage in usage_dicts:
+        for key in _COUNTS:
+            count = usage.get(key)
+            if isinstance(count, int):
+                sums[key] += count
+    return sums
 
 
 def get_text(metadata: Metadata, key: str) -> str:
     """The text under a key; '' if it is missing or not a text."""
     value = metadata.get(key)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def list_strings(value: Any) -> list[str]:
@@ -190,7 +203,10 @@ def list_strings(value: Any) -> list[str]:
 
 def unite_strings(*values: Any) -> list[str]:
     """The strings of several lists, sorted; a value that is not a list is ignored."""
-    return sorted({text for value in values for text in list_strings(value)})
+    united: set[str] = set()
+    for value in values:
+        united.update(list_strings(value))
+    return sorted(united)
 
 
 def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
@@ -198,11 +214,17 @@ def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
     files have to go as well."""
     from gitcp.checkpoints.format.keys import ORIGINAL, OWN, list_keys
 
-    original, own = (
-        {key: metadata[key] for key in list_keys("kept", rows) if key in metadata}
-        for rows in (ORIGINAL, OWN)
-    )
-    return {**original, "checkpoints_count": 0, "files_touched": [], **own, _FORGOTTEN: at}
+    forgotten: dict[str, Any] = {}
+    for key in list_keys("kept", ORIGINAL):
+        if key in metadata:
+            forgotten[key] = metadata[key]
+    forgotten["checkpoints_count"] = 0
+    forgotten["files_touched"] = []
+    for key in list_keys("kept", OWN):
+        if key in metadata:
+            forgotten[key] = metadata[key]
+    forgotten[_FORGOTTEN] = at
+    return forgotten
 
 
 def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:
@@ -212,9 +234,8 @@ def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:
 
 def order_keys(value: Metadata, keys: Sequence[str]) -> Metadata:
     """value with keys first, in that order."""
-    return {k: value[k] for k in keys if k in value} | {
-        k: v for k, v in value.items() if k not in keys
-    }
+    ordered = {key: value[key] for key in keys if key in value}
+    return {**ordered, **value}
 
 
 def build_context(prompts: Sequence[str]) -> str:

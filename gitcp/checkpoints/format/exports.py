@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     # path -> line (1-based) -> author
     Lines = Mapping[str, Mapping[int, Author]]
     Attested = dict[str, dict[str, set[int]]]  # path -> key -> lines
+    Talks = dict[tuple[str, str], dict[int, Author]]  # URL of a conversation, model -> by line
 
     class Log(TypedDict):
         """A parsed log; metadata: its JSON object."""
@@ -51,9 +52,15 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
     timestamp: the committer's, RFC 3339 in UTC.  version: gitcp's.  A path that is not UTF-8
     is left out.
     """
-    files = [_build_file(path, lines[path]) for path in sorted(lines) if is_utf8(path)]
-    written = [(file, details) for file, details in files if file["conversations"]]
-    if not written:
+    files: list[Record] = []
+    edits: list[Record] = []
+    for path in sorted(lines):
+        if is_utf8(path):
+            part = _list_written(lines[path])
+            if part:
+                files.append(_build_file(path, part))
+                edits += _list_edits(path, part)
+    if not files:
         return None
     return {
         "version": TRACE_VERSION,
@@ -61,20 +68,24 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
         "timestamp": timestamp,
         "vcs": {"type": "git", "revision": commit},
         "tool": {"name": "gitcp", "version": version},
-        "files": [file for file, _ in written],
-        "metadata": {VENDOR: {"edits": [edit for _, details in written for edit in details]}},
+        "files": files,
+        "metadata": {VENDOR: {"edits": edits}},
     }
 
 
-def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[Record]]:
-    """(the file's part of the record, its edits with turn and tool use)."""
-    talks: dict[tuple[str, str], dict[int, Author]] = {}
+def _list_written(authors: Mapping[int, Author]) -> Talks:
+    """The lines of a file that sessions wrote, by conversation and model."""
+    talks: Talks = {}
     for line in sorted(authors):
         author = authors[line]
         if author["who"] == "session":
             talks.setdefault((format_url(author), author["model"]), {})[line] = author
-    conversations = []
-    edits = []
+    return talks
+
+
+def _build_file(path: str, talks: Talks) -> Record:
+    """A file's part of a record."""
+    conversations: list[Record] = []
     for (address, model), part in talks.items():
         contributor = {"type": "ai", **find_model_id(model)}
         spans = [
@@ -82,24 +93,20 @@ def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[
             for first, last in line_evidence.group_runs(part)
         ]
         conversations.append({"url": address, "contributor": contributor, "ranges": spans})
-        edits += _list_edits(path, address, part)
-    return {"path": path, "conversations": conversations}, edits
+    return {"path": path, "conversations": conversations}
 
 
-def _list_edits(path: str, address: str, part: Mapping[int, Author]) -> list[Record]:
-    by: dict[tuple[str, str | None], list[int]] = {}
-    for line, author in part.items():
-        by.setdefault((author["turn_id"], author["tool_use_id"]), []).append(line)
-    return [
-        {
-            "path": path,
-            "url": address,
-            "turn_id": turn,
-            "tool_use_id": tool,
-            "lines": format_ranges(lines),
-        }
-        for (turn, tool), lines in by.items()
-    ]
+def _list_edits(path: str, talks: Talks) -> list[Record]:
+    """A file's edits with turn and tool use."""
+    edits: list[Record] = []
+    for (address, _), part in talks.items():
+        by: dict[tuple[str, str | None], list[int]] = {}
+        for line, author in part.items():
+            by.setdefault((author["turn_id"], author["tool_use_id"]), []).append(line)
+        for (turn, tool), lines in by.items():
+            edit = {"path": path, "url": address, "turn_id": turn, "tool_use_id": tool}
+            edits.append({**edit, "lines": format_ranges(lines)})
+    return edits
 
 
 def format_url(author: Author) -> str:
@@ -187,10 +194,12 @@ def build_log(commit: str, lines: Lines, committer: str = "") -> Log:
             entry["agent_id"]["model"] = entry["agent_id"]["model"] or author["model"]
             if committer:
                 entry["human_author"] = committer
+    edits: dict[str, set[str]] = {}
+    for key in _list_keys(attested):
+        name, _, edit = key.partition("::")
+        edits.setdefault(name, set()).add(edit)
     for name, entry in sessions.items():
-        keys = (key.partition("::") for row in attested.values() for key in row)
-        edits = {edit for session, _, edit in keys if session == name}
-        entry["custom_attributes"] = {EDITS: " ".join(sorted(edits))}
+        entry["custom_attributes"] = {EDITS: " ".join(sorted(edits[name]))}
         entry["agent_id"]["model"] = entry["agent_id"]["model"] or "unknown"
     metadata = {"schema_version": NOTE_VERSION, "base_commit_sha": commit, "prompts": {}}
     return {"attested": attested, "metadata": {**metadata, "sessions": sessions}}
@@ -201,7 +210,10 @@ def format_log(log: Log) -> str:
     rows = []
     for path in sorted(log["attested"]):
         keys = log["attested"][path]
-        rows.append(f'"{path}"' if any(c in path for c in " \t") else path)
+        if " " in path or "\t" in path:
+            rows.append(f'"{path}"')
+        else:
+            rows.append(path)
         rows += [
             f"  {key} {format_ranges(keys[key])}"
             for key in sorted(keys, key=lambda k: min(keys[k]))
@@ -215,8 +227,10 @@ def format_log(log: Log) -> str:
 def parse_log(text: str) -> Log | None:
     """The parsed log; None for a text that is not a log of this version."""
     head, divider, tail = f"\n{text}".partition(f"\n{_DIVIDER}\n")
+    if not divider:
+        return None
     try:
-        metadata = json.loads(tail) if divider else None
+        metadata = json.loads(tail)
     except (ValueError, RecursionError):
         return None
     if not isinstance(metadata, dict) or metadata.get("schema_version") != NOTE_VERSION:
@@ -242,7 +256,13 @@ def parse_log(text: str) -> Log | None:
 
 def format_ranges(lines: Iterable[int]) -> str:
     """Line numbers as text, such as `1,2,19-222`."""
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_evidence.group_runs(lines))
+    parts: list[str] = []
+    for first, last in line_evidence.group_runs(lines):
+        if first == last:
+            parts.append(str(first))
+        else:
+            parts.append(f"{first}-{last}")
+    return ",".join(parts)
 
 
 def parse_ranges(text: str) -> set[int] | None:
@@ -251,10 +271,12 @@ def parse_ranges(text: str) -> set[int] | None:
     lines: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()) or len(part) > _LONGEST:
+        if not dash:
+            last = first
+        if len(part) > _LONGEST or not first.isdecimal() or not last.isdecimal():
             return None
         start = int(first)
-        end = int(last or first)
+        end = int(last)
         if not 0 < start <= end or end - start + len(lines) > 1 << 20:
             return None
         lines.update(range(start, end + 1))
@@ -274,7 +296,8 @@ def find_authors(log: Log, commit: str, path: str) -> dict[int, Author]:
     persons = ensure_object(metadata.get("humans"))
     attested: dict[int, Author] = {}
     for key, lines in log["attested"].get(path, {}).items():
-        identity = ensure_object(ensure_object(entries.get(key.partition("::")[0])).get("agent_id"))
+        entry = ensure_object(entries.get(key.partition("::")[0]))
+        identity = ensure_object(entry.get("agent_id"))
         if identity.get("tool"):
             author = build_nobody("session")
             author["session_id"] = str(identity.get("id") or "")
@@ -298,11 +321,8 @@ def unite_logs(ours: Log, theirs: Log | None) -> Log:
     entries are replaced."""
     if theirs is None:
         return ours
-    own_keys = set()
-    for row in ours["attested"].values():
-        for key in row:
-            own_keys.add(key)
-    other_tools = _leave_out(theirs, list_own_keys(theirs) | own_keys)
+    own_keys = list_own_keys(theirs) | set(_list_keys(ours["attested"]))
+    other_tools = _leave_out(theirs, own_keys)
     attested = _add_claims(other_tools, [ours["attested"]])
     sessions = _list_other_sessions(theirs, other_tools)
     for name, session in ours["metadata"]["sessions"].items():
@@ -325,14 +345,14 @@ def merge_notes(a: bytes, b: bytes) -> bytes:
         return high
     pair = (logs[0], logs[1])
     other_tools = _add_claims({}, [_leave_out(log, list_own_keys(log)) for log in pair])
-    ours = [_leave_out(log, set(_list_keys(log)) - list_own_keys(log)) for log in pair]
+    ours = [_leave_out(log, list_foreign_keys(log)) for log in pair]
     metadata = {**pair[0]["metadata"], **pair[1]["metadata"]}
     for part in _PARTS:
         both = [ensure_object(log["metadata"].get(part)) for log in pair]
         if any(both):
             metadata[part] = {**both[0], **both[1]}
     for name in ensure_object(metadata.get("sessions")):
-        edits = {edit for log in pair for edit in _list_note_edits(log, name)}
+        edits = {*_list_note_edits(pair[0], name), *_list_note_edits(pair[1], name)}
         if edits:
             session = metadata["sessions"][name]
             attributes = {**ensure_object(session.get("custom_attributes"))}
@@ -344,12 +364,24 @@ def merge_notes(a: bytes, b: bytes) -> bytes:
 
 def list_own_keys(log: Log) -> set[str]:
     """The keys of a log that gitcp wrote: their edit is listed in the session's attribute."""
-    pairs = ((key, key.partition("::")) for key in _list_keys(log))
-    return {key for key, (name, _, edit) in pairs if edit and edit in _list_note_edits(log, name)}
+    own: set[str] = set()
+    for key in _list_keys(log["attested"]):
+        name, _, edit = key.partition("::")
+        if edit and edit in _list_note_edits(log, name):
+            own.add(key)
+    return own
 
 
-def _list_keys(log: Log) -> Iterable[str]:
-    return (key for row in log["attested"].values() for key in row)
+def list_foreign_keys(log: Log) -> set[str]:
+    """The keys of a log that other tools wrote."""
+    return set(_list_keys(log["attested"])) - list_own_keys(log)
+
+
+def _list_keys(attested: Attested) -> list[str]:
+    found: list[str] = []
+    for row in attested.values():
+        found += row
+    return found
 
 
 def _list_note_edits(log: Log, name: str) -> list[str]:
@@ -358,52 +390,51 @@ def _list_note_edits(log: Log, name: str) -> list[str]:
 
 
 def _leave_out(log: Log, without: set[str]) -> Attested:
-    rows = {
-        path: {key: set(lines) for key, lines in row.items() if key not in without}
-        for path, row in log["attested"].items()
-    }
-    return {path: row for path, row in rows.items() if row}
+    left: Attested = {}
+    for path, row in log["attested"].items():
+        other_keys = {key: set(lines) for key, lines in row.items() if key not in without}
+        if other_keys:
+            left[path] = other_keys
+    return left
 
 
 def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
     """first, with the lines of attested that it does not claim itself.  Of several keys that claim
     a line, the lowest gets it."""
-    joined: Attested = {path: {k: set(n) for k, n in row.items()} for path, row in first.items()}
-    claims = [
-        (path, key, lines)
-        for rows in attested
-        for path, row in rows.items()
-        for key, lines in row.items()
-    ]
+    joined: Attested = {}
+    for path, row in first.items():
+        joined[path] = dict(row)
+    claims: list[tuple[str, str, set[int]]] = []
+    for rows in attested:
+        for path, row in rows.items():
+            claims += [(path, key, lines) for key, lines in row.items()]
     for path, key, lines in sorted(claims, key=lambda claim: claim[:2]):
         row = joined.setdefault(path, {})
-        taken = set()
+        taken: set[int] = set()
         for other, numbers in row.items():
             if other != key:
-                for line in numbers:
-                    taken.add(line)
+                taken |= numbers
         row[key] = row.get(key, set()) | (lines - taken)
-    full = {path: {k: n for k, n in row.items() if n} for path, row in joined.items()}
-    return {path: row for path, row in full.items() if row}
+    full: Attested = {}
+    for path, row in joined.items():
+        claimed = {key: lines for key, lines in row.items() if lines}
+        if claimed:
+            full[path] = claimed
+    return full
 
 
 def _list_other_sessions(log: Log, other_tools: Attested) -> dict[str, Any]:
     """The sessions of a log without the entries that gitcp wrote."""
-    used = set()
-    for row in other_tools.values():
-        for key in row:
-            used.add(key.partition("::")[0])
+    used = {key.partition("::")[0] for key in _list_keys(other_tools)}
     sessions: dict[str, Any] = {}
     for name, session in ensure_object(log["metadata"].get("sessions")).items():
         if not _list_note_edits(log, name):
             sessions[name] = session
         elif name in used:
-            attributes = {**session["custom_attributes"]}
-            del attributes[EDITS]
-            others = {k: v for k, v in session.items() if k != "custom_attributes"}
-            if attributes:
-                attributes_left = {"custom_attributes": attributes}
-            else:
-                attributes_left = {}
-            sessions[name] = {**others, **attributes_left}
+            others = {**session}
+            attributes = others.pop("custom_attributes")
+            left = {key: value for key, value in attributes.items() if key != EDITS}
+            if left:
+                others["custom_attributes"] = left
+            sessions[name] = others
     return sessions

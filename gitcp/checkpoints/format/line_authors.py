@@ -74,29 +74,23 @@ def align_authors(
     """
     new = list_new_lines(hunks)
     lacking = [line for line in new if line not in decided]
-    if lacking:
-        spare = sorted(decided.keys() - set(new))
-    else:
-        spare = []
-    if not spare:
+    spare = sorted(decided.keys() - set(new))
+    if not lacking or not spare:
         return decided
     lines = content()
     equals: dict[bytes, list[Author]] = {}
     for line in spare:
         if line <= len(lines):
             equals.setdefault(lines[line - 1], []).append(decided[line])
-    alike = {
-        text: iter(authors)
-        for text, authors in equals.items()
-        if len({(author["who"], author["session_id"]) for author in authors}) == 1
-    }
+    donors: dict[bytes, Iterator[Author]] = {}
+    for text, authors in equals.items():
+        sessions = {(author["who"], author["session_id"]) for author in authors}
+        if len(sessions) == 1:
+            donors[text] = iter(authors)
     aligned = dict(decided)
     for line in lacking:
-        donors = None
-        if line <= len(lines):
-            donors = alike.get(lines[line - 1])
-        if donors:
-            author = next(donors, None)
+        if line <= len(lines) and lines[line - 1] in donors:
+            author = next(donors[lines[line - 1]], None)
             if author:
                 aligned[line] = author
     return aligned
@@ -161,11 +155,14 @@ def credit_blob(
                 authors |= dict.fromkeys(lines, author)
         return authors
 
+    moved = _credit_moved_lines(records, path, oid, blob, other)
     credited = [
         (record["time"], _credit_lines(record, path, oid, blob, spread)) for record in records
     ]
-    moved = _credit_moved_lines(records, path, oid, blob, other)
-    return {**moved, **(credited[0][1] if len(credited) == 1 else _choose_authors(credited))}
+    if len(credited) == 1:
+        _, authors = credited[0]
+        return {**moved, **authors}
+    return {**moved, **_choose_authors(credited)}
 
 
 def credit_beside(records: Sequence[LineRecord], path: str, oid: str) -> dict[int, Author]:
@@ -285,7 +282,9 @@ def _list_ranges(ranges: Ranges | None) -> Iterator[tuple[range, Sequence[Any]]]
 
 
 def _get_name(tool: Any) -> str | None:
-    return tool if isinstance(tool, str) else None
+    if isinstance(tool, str):
+        return tool
+    return None
 
 
 def build_author(record: LineRecord, turn_id: str, tool_use_id: str | None) -> Author:
@@ -294,7 +293,9 @@ def build_author(record: LineRecord, turn_id: str, tool_use_id: str | None) -> A
     metadata = record["metadata"]
     turn = _get_mapping(_get_mapping(metadata.get("turns")).get(turn_id))
     tool = _get_mapping(_get_mapping(metadata.get("tools")).get(tool_use_id or ""))
-    sources = (tool,) if tool.get("agent") else (tool, turn, metadata)
+    models = [tool.get("model")]
+    if not tool.get("agent"):
+        models += [turn.get("model"), metadata.get("model")]
     number = turn.get("number")
     return {
         "who": "session",
@@ -303,14 +304,16 @@ def build_author(record: LineRecord, turn_id: str, tool_use_id: str | None) -> A
         "turn_id": turn_id,
         "number": number if isinstance(number, int) else None,
         "prompt": str(turn.get("prompt") or ""),
-        "model": next((str(source["model"]) for source in sources if source.get("model")), ""),
+        "model": next((str(model) for model in models if model), ""),
         "tool_use_id": tool_use_id,
         "checkpoint_id": record["checkpoint_id"],
     }
 
 
 def _get_mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def fill_unknown(authors: dict[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
@@ -326,12 +329,12 @@ def prefer_sessions(
     authors: Mapping[int, Author], recorded: Mapping[int, Author]
 ) -> dict[int, Author]:
     """The authors of lines; one that is no session is replaced by a recorded session."""
-    better = {
-        line: author
-        for line, author in recorded.items()
-        if author["who"] == "session" and line in authors and authors[line]["who"] != "session"
-    }
-    return {**authors, **better}
+    preferred = dict(authors)
+    for line, author in recorded.items():
+        is_session = line in authors and authors[line]["who"] == "session"
+        if line in authors and not is_session and author["who"] == "session":
+            preferred[line] = author
+    return preferred
 
 
 def group_runs(
@@ -429,7 +432,10 @@ def build_periods(lines: Iterable[Recording]) -> dict[str, list[Period]]:
 
 def covers_range(recorded: Periods, mail: str, seconds: int) -> bool:
     """Whether the work of a mail's person was recorded at that time."""
-    return any(a <= seconds and (b is None or seconds <= b) for a, b in recorded.get(mail, ()))
+    for first, last in recorded.get(mail, ()):
+        if first <= seconds and (last is None or seconds <= last):
+            return True
+    return False
 
 
 def is_forge(committer: str) -> bool:
@@ -441,6 +447,10 @@ def is_forge(committer: str) -> bool:
 def find_attested_agent(author: str, message: bytes) -> str:
     """The agent that a commit's author or a trailer in its message names; '' for none."""
     names = [author, *(m.decode("utf-8", "replace") for m in _TRAILER.findall(message))]
-    agents = (agent for name in names for sign, agent in _AGENTS.items() if sign in name.lower())
-    links = (_LINKS[key.lower()] for key in _LINK.findall(message))
-    return next(agents, "") or next(links, "")
+    for name in names:
+        for sign, agent in _AGENTS.items():
+            if sign in name.lower():
+                return agent
+    for key in _LINK.findall(message):
+        return _LINKS[key.lower()]
+    return ""

@@ -51,15 +51,13 @@ def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Dir
     """The union of a and b; the caller renews the root by summarize()."""
     mine = _index_sessions(a["sessions"])
     theirs = _index_sessions(b["sessions"])
-    sessions = [
-        _merge_sessions(mine[key], theirs[key], size, pick)
-        if key in mine and key in theirs
-        else mine.get(key) or theirs[key]
-        for key in {**mine, **theirs}
-    ]
+    united = {**mine, **theirs}
+    for key in mine.keys() & theirs.keys():
+        united[key] = _merge_sessions(mine[key], theirs[key], size, pick)
     root = _join_optional(a["root"], b["root"])
     files = unite_files(a["files"], b["files"], pick)
-    return {"root": root, "sessions": sorted(sessions, key=_compute_order), "files": files}
+    sessions = sorted(united.values(), key=_compute_order)
+    return {"root": root, "sessions": sessions, "files": files}
 
 
 def find_lost_sides(a: Directory, b: Directory) -> set[int]:
@@ -85,9 +83,8 @@ def _index_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Sessi
     for session in sessions:
         sid = (session["metadata"] or {}).get("session_id")
         if not isinstance(sid, str) or not sid:
-            keyed[
-                "", 0, _format_canonical([session["metadata"], sorted(session["files"].items())])
-            ] = session
+            content = [session["metadata"], sorted(session["files"].items())]
+            keyed["", 0, _format_canonical(content)] = session
             continue
         counts[sid] = counts.get(sid, 0) + 1
         keyed[sid, counts[sid], ""] = session
@@ -96,34 +93,42 @@ def _index_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Sessi
 
 def _compute_order(session: Session) -> tuple[tuple[int, str], str, str]:
     metadata = session["metadata"] or {}
-    created = metadata.get("created_at")
     content = _format_canonical([metadata, sorted(session["files"].items())])
-    return (
-        parse_time(created if isinstance(created, str) else ""),
-        str(metadata.get("session_id")),
-        content,
-    )
+    time = parse_time(format.get_text(metadata, "created_at"))
+    return time, str(metadata.get("session_id")), content
 
 
 def _merge_sessions(a: Session, b: Session, size: Size, pick: Pick) -> Session:
     forgotten = [s["metadata"] for s in (a, b) if format.is_forgotten(s["metadata"])]
     if forgotten:
-        metadata = _join_optional(forgotten[0], forgotten[-1])
-        united = format.unite_strings(*((s["metadata"] or {}).get("tasks") for s in (a, b)))
-        tasks = {"tasks": united} if united else {}
-        return {"metadata": {**(metadata or {}), **tasks}, "files": {}}
-    metadata = _join_optional(a["metadata"], b["metadata"])
-    mine, my_rest = _split_transcript(a["files"])
-    theirs, their_rest = _split_transcript(b["files"])
+        metadata = dict(_join_optional(forgotten[0], forgotten[-1]) or {})
+        tasks = [(session["metadata"] or {}).get("tasks") for session in (a, b)]
+        united = format.unite_strings(*tasks)
+        if united:
+            metadata["tasks"] = united
+        return {"metadata": metadata, "files": {}}
+    mine = _select_files(a["files"], are_transcripts=True)
+    theirs = _select_files(b["files"], are_transcripts=True)
     if mine != theirs:
-        mine = max(mine, theirs, key=lambda t: (_count_bytes(t, size), sorted(t.items())))
-    return {"metadata": metadata, "files": unite_files(my_rest, their_rest, pick) | mine}
+        mine = max(mine, theirs, key=lambda chunks: _rank_transcript(chunks, size))
+    my_rest = _select_files(a["files"], are_transcripts=False)
+    their_rest = _select_files(b["files"], are_transcripts=False)
+    united_files = unite_files(my_rest, their_rest, pick) | mine
+    return {"metadata": _join_optional(a["metadata"], b["metadata"]), "files": united_files}
 
 
-def _split_transcript(files: Files) -> tuple[Files, Files]:
-    """(the chunks and their hash, the other files)."""
-    names = {n for n in files if transcripts.parse_number(n) is not None or n == format.HASH}
-    return {n: files[n] for n in names}, {n: e for n, e in files.items() if n not in names}
+def _select_files(files: Files, *, are_transcripts: bool) -> Files:
+    """The chunks of a transcript and their hash, or the other files."""
+    chosen: Files = {}
+    for name, entry in files.items():
+        is_transcript = name == format.HASH or transcripts.parse_number(name) is not None
+        if is_transcript == are_transcripts:
+            chosen[name] = entry
+    return chosen
+
+
+def _rank_transcript(chunks: Files, size: Size) -> tuple[int, list[tuple[str, Entry]]]:
+    return _count_bytes(chunks, size), sorted(chunks.items())
 
 
 def _count_bytes(files: Files, size: Size) -> int:
@@ -142,8 +147,10 @@ def unite_files(a: Files, b: Files, pick: Pick) -> Files:
 
 
 def _join_optional(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, Any] | None:
-    if a is None or b is None or json.dumps(a) == json.dumps(b):
-        return b if a is None else a
+    if a is None:
+        return b
+    if b is None or json.dumps(a) == json.dumps(b):
+        return a
     return join_objects(a, b)
 
 

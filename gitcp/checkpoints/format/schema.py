@@ -265,8 +265,9 @@ def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints
 
 
 def _check_types(fields: Mapping[str, Any], kind: str) -> Complaints:
-    complaints = [(text, False) for text in select_conforming(dict(fields), SHAPES[kind])[1]]
-    written = {*(present for key, present in _FORMER.items() if fields.get(key) is not None)}
+    _, texts = select_conforming(dict(fields), SHAPES[kind])
+    complaints = [(text, False) for text in texts]
+    written = {present for key, present in _FORMER.items() if fields.get(key) is not None}
     if fields.get("files_touched", ()) is None:
         complaints.append(("'files_touched' is null", True))
     for key in _NEEDED[kind]:
@@ -291,8 +292,10 @@ def _take(value: Any, shape: Shape, place: str, complaints: list[str]) -> Any:
     """What conforms to a shape; None for nothing."""
     if isinstance(shape, list):
         kind = keys.LIST
+    elif isinstance(shape, dict):
+        kind = keys.OBJECT
     else:
-        kind = keys.OBJECT if isinstance(shape, dict) else shape
+        kind = shape
     if kind == keys.ANY:
         return value
     if not _CHECKS[kind](value):
@@ -329,12 +332,18 @@ def _take_keys(
         expected = shape.get(key, every)
         if expected is None or (inner is None and expected in (keys.ANY, keys.OPTIONAL)):
             taken[key] = inner
-        elif inner is not None:
-            where = f"{place}/{key[:60]}" if place else key[:60]
-            if every and not _is_name(key):
-                complaints.append(f"'{where}' is not {keys.NAME}")
-            elif (kept := _take(inner, expected, where, complaints)) is not None:
-                taken[key] = kept
+            continue
+        if inner is None:
+            continue
+        where = key[:60]
+        if place:
+            where = f"{place}/{where}"
+        if every and not _is_name(key):
+            complaints.append(f"'{where}' is not {keys.NAME}")
+            continue
+        kept = _take(inner, expected, where, complaints)
+        if kept is not None:
+            taken[key] = kept
     return taken
 
 
@@ -343,12 +352,18 @@ def _is_name(value: Any) -> bool:
 
 
 def _is_session_id(value: Any) -> bool:
-    # Slashes and ".." would lead a path elsewhere.
-    return _is_name(value) and (value == "" or value.isprintable()) and not _has_parts(value)
+    if not _is_name(value) or not value.isprintable():
+        return False
+    return not _is_option(value) and not _leads_elsewhere(value)
 
 
-def _has_parts(value: str) -> bool:
-    return "/" in value or "\\" in value or ".." in value or value.startswith("-")
+def _is_option(value: str) -> bool:
+    return value.startswith("-")
+
+
+def _leads_elsewhere(value: str) -> bool:
+    """Whether a name in a path would lead it elsewhere."""
+    return any(part in value for part in ("/", "\\", ".."))
 
 
 def _is_number(value: Any) -> bool:
@@ -361,14 +376,14 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_range(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) > 2
-        and type(value[0]) is type(value[1]) is int
-        and 0 < value[0] <= value[1] < _GREATEST
-        and all(part is None or _is_name(part) for part in value[2:])
-        and value[2] is not None
-    )
+    if not isinstance(value, list) or len(value) <= 2:
+        return False
+    first, last, *parts = value
+    if type(first) is not int or type(last) is not int or parts[0] is None:
+        return False
+    if not 0 < first <= last < _GREATEST:
+        return False
+    return all(part is None or _is_name(part) for part in parts)
 
 
 _CHECKS = {
@@ -396,6 +411,7 @@ def _check_id(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
 
 def _is_time(value: str) -> bool:
     day, _, clock = value.partition("T")
-    parts = day.split("-")
-    digits = [p.isdecimal() for p in (*parts, *clock[:8].split(":"))]
-    return len(digits) == 6 and all(digits) and (clock.endswith("Z") or clock[-6:-5] in ("+", "-"))
+    numbers = [*day.split("-"), *clock[:8].split(":")]
+    if len(numbers) != 6 or not all(map(str.isdecimal, numbers)):
+        return False
+    return clock.endswith("Z") or clock[-6:-5] in ("+", "-")

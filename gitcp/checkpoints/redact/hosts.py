@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gitcp.checkpoints.redact.json_values import Span
+
     Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _V4 = load_pattern(rb"(?<![0-9A-Za-z_.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z_]|\.[0-9])")
@@ -48,7 +50,7 @@ _OF_NETWORK = load_pattern(
 _PORT_OR_MASK = load_pattern(rb"(?::[1-9][0-9]{1,4}|/(?:3[0-2]|[12][0-9]|[89]))(?![0-9A-Za-z_.])")
 
 
-def find_hosts(flat: bytes) -> Iterator[tuple[int, int]]:
+def find_hosts(flat: bytes) -> Iterator[Span]:
     """Yield (start, end) of each address of a host of somebody's; not those that everybody has
     (loopback, documentation, broadcast)."""
     for pattern in (_V4, _V6):

@@ -9,12 +9,20 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable
 
-    # (type after `image/`, base64) -> the same of the replacement
-    Replace = Callable[[bytes, bytes], tuple[bytes, bytes]]
+
+class Picture:
+    """kind: its type after `image/`.  body: base64, or a mark for it."""
+
+    __slots__ = ("body", "kind")
+
+    def __init__(self, kind: bytes, body: bytes) -> None:
+        self.kind = kind
+        self.body = body
+
 
 MARK = b"gitcp/sha256"  # before 64 hex digits; all are letters of base64, as in a picture
 # A transparent dot, a picture that every model's API accepts.
-DOT = (
+DOT = Picture(
     b"png",
     b"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     b"+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -30,7 +38,7 @@ _SHAPES = (
 )
 
 
-def replace(data: bytes, put: Replace) -> bytes:
+def replace(data: bytes, put: Callable[[Picture], Picture]) -> bytes:
     """Lines of JSON of any client, with each picture replaced by put()."""
     if b"image/" not in data:
         return data
@@ -38,13 +46,15 @@ def replace(data: bytes, put: Replace) -> bytes:
 
         def swap(match: re.Match[bytes], kind: int = kind, body: int = body) -> bytes:
             parts = [match[number] for number in range(1, 5)]
-            parts[kind - 1], parts[body - 1] = put(match[kind], match[body])
+            picture = put(Picture(match[kind], match[body]))
+            parts[kind - 1] = picture.kind
+            parts[body - 1] = picture.body
             return b"".join(parts)
 
         data = shape.sub(swap, data)
     return data
 
 
-def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+def drop(_: Picture) -> Picture:
     """A dot as the replacement of any picture."""
     return DOT

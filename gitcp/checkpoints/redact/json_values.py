@@ -8,9 +8,10 @@ from gitcp.text.patterns import load_pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     Secret = tuple[str, int, int]  # rule, start, end
+    Span = tuple[int, int]  # start, end
     Value = tuple[int, int, bytes]  # start, end, key
 
 _TOKEN = load_pattern(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
@@ -40,53 +41,57 @@ def is_well_formed(data: bytes) -> bool:
     return True
 
 
-def list_values(data: bytes, own: bool = False) -> tuple[list[Value], list[Value], list[Value]]:
-    """(values, names, documents): (start, end, key) of each string: its span without the quotes,
-    its key with them.
+class Strings:
+    """The strings of a well-formed JSON text by what may be secret in them, each as (start, end,
+    key): its span without the quotes, its key with them.
 
-    data is well-formed.  values may be redacted.  names and ids may look random and are secret only
-    by a format.  documents, in an object whose `type` begins with image, are secret only if they
-    are base64 of a text with a secret.  own: in a document of gitcp, paths and branches are names,
-    too.  Long values of keys that end in signature or are `encrypted_content`, which an agent
-    needs back, are left out (doc/formats.md "Redaction").
+    values may be redacted.  names and ids may look random and are secret only by a known form.
+    documents, in an object whose `type` begins with image, are secret only if they are base64 of a
+    text with a secret.  own: in a document of gitcp, paths and branches are names, too.  Long
+    values of keys that end in signature or are `encrypted_content`, which an agent needs back, are
+    left out (doc/formats.md "Redaction").
     """
-    spans: list[Value] = []
-    names: list[Value] = []
-    documents: list[Value] = []
-    stack: list[tuple[bytes, bytes, int, bool]] = []
-    kind = b""
-    key = b""
-    first = 0
-    image = False
-    for match in _TOKEN.finditer(data):
-        string = match[1]
-        if string is None:
-            mark = match[0]
-            if mark in b"{[":
-                stack.append((kind, key, first, image))
-                kind = mark
-                key = key if mark == b"[" else b""
-                first = len(spans)
-                image = False
-            else:
-                if image:
-                    documents += spans[first:]
-                    del spans[first:]
-                kind, key, first, image = stack.pop()
-        elif match[2] is not None:
-            key = string
-            if len(string) > _LABEL:
-                names.append((match.start() + 1, match.start() + len(string) - 1, b'""'))
-        else:
-            if kind == b"{" and key == b'"type"' and _IMAGE.match(string):
-                image = True
-            span = (match.start() + 1, match.start() + len(string) - 1, key)
+
+    def __init__(self, data: bytes, own: bool = False) -> None:
+        self.values: list[Value] = []
+        self.names: list[Value] = []
+        self.documents: list[Value] = []
+        stack: list[tuple[bytes, bytes, int, bool]] = []  # of what is around: the four below
+        bracket = b""
+        key = b""
+        first = 0  # of values: what this object or list has
+        is_image = False
+        for match in _TOKEN.finditer(data):
+            string = match[1]
+            if string is None:
+                mark = match[0]
+                if mark in b"{[":
+                    stack.append((bracket, key, first, is_image))
+                    bracket = mark
+                    if mark == b"{":
+                        key = b""
+                    first = len(self.values)
+                    is_image = False
+                else:
+                    if is_image:
+                        self.documents += self.values[first:]
+                        del self.values[first:]
+                    bracket, key, first, is_image = stack.pop()
+                continue
+            start = match.start() + 1
+            end = match.start() + len(string) - 1
+            if match[2] is not None:
+                key = string
+                if len(string) > _LABEL:
+                    self.names.append((start, end, b'""'))
+                continue
+            if bracket == b"{" and key == b'"type"' and _IMAGE.match(string):
+                is_image = True
             opaque = (own and _OWN.match(key)) or _OPAQUE.search(key)
             if not opaque:
-                spans.append(span)
+                self.values.append((start, end, key))
             elif opaque[1] or len(string) < _CIPHERTEXT:
-                names.append(span)
-    return spans, names, documents
+                self.names.append((start, end, key))
 
 
 class Decoded:
@@ -112,7 +117,7 @@ class Decoded:
         pieces.append(data[start:end])
         self.text = b"".join(pieces)
 
-    def find_raw_span(self, start: int, end: int) -> tuple[int, int]:
+    def find_raw_span(self, start: int, end: int) -> Span:
         """The [start, end) in the raw data of a part of text; escapes are not split."""
         return self._find_raw_offset(start, False), self._find_raw_offset(end, True)
 
@@ -137,40 +142,37 @@ def _decode_escape(match: re.Match[bytes]) -> bytes:
     return _CONTROL.get(match[2], match[2])
 
 
-def join_values(
-    data: bytes, places: list[Value]
-) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
-    """(text, parts): the values at places joined in a text, and (start, end, value) of each in it.
+class Joined:
+    """Values of a JSON text joined in one text, without their escapes.
 
     A value has lines of its own, as `"key": "value"`, so that its key is searched with it.
     """
-    pieces: list[bytes] = []
-    parts: list[tuple[int, int, Decoded]] = []
-    size = 0
-    for start, end, key in places:
-        value = Decoded(data, start, end)
-        head = b"\n\n" + key + b': "'
-        size += len(head)
-        parts.append((size, size + len(value.text), value))
-        size += len(value.text) + 1
-        pieces += (head, value.text, b'"')
-    return b"".join(pieces), iter(parts)
 
+    def __init__(self, data: bytes, values: list[Value]) -> None:
+        pieces: list[bytes] = []
+        self._parts: list[tuple[int, int, Decoded]] = []  # start, end in the text
+        size = 0
+        for start, end, key in values:
+            value = Decoded(data, start, end)
+            head = b"\n\n" + key + b': "'
+            size += len(head)
+            self._parts.append((size, size + len(value.text), value))
+            size += len(value.text) + 1
+            pieces += (head, value.text, b'"')
+        self.text = b"".join(pieces)
 
-def map_to_values(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
-    """The secrets in a joined text, with their offsets in the raw data of its values."""
-    out: list[Secret] = []
-    first = 0
-    if secrets:
-        for start, end, value in parts:
+    def map_to_raw(self, secrets: Sequence[Secret]) -> list[Secret]:
+        """The secrets in the joined text, which are sorted, with their offsets in the raw data."""
+        if not secrets:
+            return []
+        out: list[Secret] = []
+        first = 0
+        for start, end, value in self._parts:
             while first < len(secrets) and secrets[first][2] <= start:
                 first += 1
             for rule, a, b in secrets[first:]:
                 if a >= end:
                     break
-                out.append((rule, *value.find_raw_span(max(a, start) - start, min(b, end) - start)))
-    return out
-
-
-if TYPE_CHECKING:
-    Part = tuple[int, int, Decoded]  # start, end in a joined text
+                span = value.find_raw_span(max(a, start) - start, min(b, end) - start)
+                out.append((rule, *span))
+        return out

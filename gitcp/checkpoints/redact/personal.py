@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gitcp.checkpoints.redact.json_values import Secret
+    from gitcp.checkpoints.redact.json_values import Secret, Span
     from gitcp.checkpoints.redact.options import Find
 
 PREFIX = "personal:"  # of the rules' names, before the label
@@ -79,23 +79,21 @@ class Personal:
         for label, source in labels.items():
             find = compile_option(f"gitcp.redact-label.{label}", source)
             self._find.append((label.upper(), find))
-        self._key = session.encode("utf-8", "surrogateescape")
+        self._key = _encode_key(session)
         # In JSON a letter that is not ASCII may be escaped: only the decoded value shows it.
         self.hides = bool(labels) or not all(map(str.isascii, people))
 
     def bind_session(self, session: str) -> Personal:
         """The same rules, with suffixes keyed by a session."""
-        other = Personal((), (), {}, session)
-        other._find = self._find
-        other.hides = self.hides
-        return other
+        return _SessionPersonal(self, session)
 
     def find(self, flat: bytes) -> Iterator[Secret]:
         """Yield (PREFIX + label, start, end) in a flattened text, in no order."""
         done = [match.span() for match in _TOKEN.finditer(flat.replace(b"\1" * 8, b"REDACTED"))]
         for label, finder in self._find:
             for start, end in finder(flat):
-                if start < end and not any(a < end and start < b for a, b in done):
+                is_done = any(a < end and start < b for a, b in done)
+                if start < end and not is_done:
                     yield PREFIX + label, start, end
 
     def make_token(self, rule: str, data: bytes) -> bytes:
@@ -111,7 +109,20 @@ class Personal:
         return f"[REDACTED_{label}_{suffix}]".encode()
 
 
-def _find_emails(flat: bytes) -> Iterator[tuple[int, int]]:
+class _SessionPersonal(Personal):
+    """The rules of another, with suffixes keyed by a session."""
+
+    def __init__(self, of: Personal, session: str) -> None:
+        self._find = of._find
+        self._key = _encode_key(session)
+        self.hides = of.hides
+
+
+def _encode_key(session: str) -> bytes:
+    return session.encode("utf-8", "surrogateescape")
+
+
+def _find_emails(flat: bytes) -> Iterator[Span]:
     for match in _DOMAIN.finditer(flat):
         if _NOBODY.match(match[1]) or _NUMBERED.match(match[1]):
             continue
@@ -123,7 +134,7 @@ def _find_emails(flat: bytes) -> Iterator[tuple[int, int]]:
                 yield first + local.start() + dots, match.end()
 
 
-def _find_phones(flat: bytes) -> Iterator[tuple[int, int]]:
+def _find_phones(flat: bytes) -> Iterator[Span]:
     for match in _PHONE.finditer(flat):
         before = flat[max(0, match.start() - 1) : match.start()]
         if not before.isalnum() and before not in (b"+", b"_") and _is_phone(match[0].decode()):
@@ -152,6 +163,9 @@ def _make_finder(pattern: re.Pattern[bytes]) -> Find:
 
 def _compile_names(people: Sequence[str]) -> re.Pattern[bytes]:
     # A longer one first: it may begin with a shorter one.
-    words = [name.encode().split() for name in sorted(people, key=len, reverse=True)]
-    among = b"|".join(rb"\s+".join([re.escape(part) for part in name]) for name in words)
+    names = []
+    for name in sorted(people, key=len, reverse=True):
+        parts = [re.escape(part) for part in name.encode().split()]
+        names.append(rb"\s+".join(parts))
+    among = b"|".join(names)
     return re.compile(rb"(?<![0-9A-Za-z_\x80-\xff])(?:" + among + rb")(?![0-9A-Za-z_\x80-\xff])")

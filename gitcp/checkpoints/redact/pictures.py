@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.checkpoints.redact import images
+from gitcp.checkpoints.redact.images import Picture
 from gitcp.git import files
 
 TYPE_CHECKING = False
@@ -25,13 +26,13 @@ def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
 def move_pictures(repo: Repo, data: bytes) -> bytes:
     """Write the pictures of lines to files; return the lines with marks in their place."""
 
-    def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-        if body.startswith(images.MARK) or body == images.DOT[1]:
-            return kind, body
-        name = files.hash_bytes(body)
+    def put(picture: Picture) -> Picture:
+        if picture.body.startswith(images.MARK) or picture.body == images.DOT.body:
+            return picture
+        name = files.hash_bytes(picture.body)
         if not os.path.exists(_locate_picture(repo, name)):
-            files.write_private(repo, _locate_picture(repo, name), body, durable=True)
-        return kind, images.MARK + name.encode()
+            files.write_private(repo, _locate_picture(repo, name), picture.body, durable=True)
+        return Picture(picture.kind, images.MARK + name.encode())
 
     return images.replace(data, put)
 
@@ -39,11 +40,13 @@ def move_pictures(repo: Repo, data: bytes) -> bytes:
 def restore_pictures(repo: Repo, data: bytes) -> bytes:
     """Lines with their marks replaced by the pictures; a dot for a missing one."""
 
-    def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-        if not body.startswith(images.MARK):
-            return kind, body
-        picture = files.read_bytes(_locate_picture(repo, _parse_name(body)))
-        return (kind, picture) if picture else images.DOT
+    def get(picture: Picture) -> Picture:
+        if not picture.body.startswith(images.MARK):
+            return picture
+        body = files.read_bytes(_locate_picture(repo, _parse_name(picture.body)))
+        if not body:
+            return images.DOT
+        return Picture(picture.kind, body)
 
     return images.replace(data, get)
 
@@ -51,10 +54,10 @@ def restore_pictures(repo: Repo, data: bytes) -> bytes:
 def forget_pictures(repo: Repo, data: bytes) -> None:
     """Remove the pictures whose marks are in lines of a transcript."""
 
-    def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-        if body.startswith(images.MARK):
-            files.remove_private(repo, _locate_picture(repo, _parse_name(body)))
-        return kind, body
+    def drop(picture: Picture) -> Picture:
+        if picture.body.startswith(images.MARK):
+            files.remove_private(repo, _locate_picture(repo, _parse_name(picture.body)))
+        return picture
 
     images.replace(data, drop)
 
@@ -65,7 +68,6 @@ def locate_folder(repo: Repo) -> str:
 
 
 def _parse_name(body: bytes) -> str:
-
     return body.removeprefix(images.MARK).decode("ascii").replace("/", "")
 
 

@@ -47,16 +47,17 @@ def preview_push(repo: Repo, place: Place, timeout: float) -> Preview:
     known = listing.read_pushed(repo, place.url)
     tips = sync.choose_outgoing(repo, known)
     secrets = remote.search_new(repo, tips, known, timeout)
-    held = [
-        item
-        for ref, oid in tips.items()
-        if known.get(ref) != oid
-        for item in remote.name_held(repo.objects, ref, oid, secrets)
-    ]
-    held_ids = {name for name, *_ in held if is_checkpoint_id(name)}
+    held: list[Held] = []
+    others: list[str] = []
+    for ref, oid in tips.items():
+        if known.get(ref) == oid:
+            continue
+        held += remote.name_held(repo.objects, ref, oid, secrets)
+        if not _is_store(ref):
+            others.append(ref)
+    held_ids = {item.name for item in held if is_checkpoint_id(item.name)}
     ids = listing.list_changed(repo.objects, _select_store(tips), _select_store(known))
     outgoing = [describe(repo, name) for name in sorted(ids - held_ids)]
-    others = [ref for ref, oid in tips.items() if known.get(ref) != oid and not _is_store(ref)]
     return Preview(outgoing, others, held)
 
 

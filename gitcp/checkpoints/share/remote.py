@@ -13,7 +13,7 @@ from gitcp import VERSION, git
 from gitcp.checkpoints import notes
 from gitcp.checkpoints.redactor import get_redactor
 from gitcp.checkpoints.share import summaries
-from gitcp.checkpoints.stored import write_signed
+from gitcp.checkpoints.stored import write_store_commit
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, files, refs
 from gitcp.git.objects import edit_tree, find_entry, need_commit, read_commit
@@ -41,10 +41,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Record
 
     Refs = Mapping[str, str]
-    Hit = tuple[str, str, str]  # the oid of a blob, its path in the tree of a tip, the rule
-    File = tuple[str, str, bytes]  # its oid, its path on the branch, its content
     Secrets = Mapping[str, str]  # oid of a blob -> rule
-    Held = tuple[str, str, str, str]  # a checkpoint's id or a ref, path in it, rule, oid
 
 # Reasons of a refused push that may succeed after another fetch.
 _RACES = (
@@ -89,18 +86,22 @@ class Remote:
         """Seconds until the deadline; 0 if it has passed."""
         return max(0.0, self._end - time.monotonic())
 
-    def list_refs(self, *patterns: str) -> dict[str, str]:
+    def list_refs(self, *names: str) -> dict[str, str]:
         """ref -> oid of the remote's refs with these full names and of all refs below them."""
-        below = [f"{name}/*" for name in patterns]
-        _, out = self._run("ls-remote", "--refs", "--", self._get_source(), *patterns, *below)
-        pairs = (line.split("\t") for line in decode_lines(out))
-        starts = tuple(f"{name}/" for name in patterns)
-        return {ref: oid for oid, ref in pairs if ref in patterns or ref.startswith(starts)}
+        below = [f"{name}/*" for name in names]
+        out = self._run("ls-remote", "--refs", "--", self._get_source(), *names, *below)
+        starts = tuple(f"{name}/" for name in names)
+        found: dict[str, str] = {}
+        for line in decode_lines(out):
+            oid, _, ref = line.partition("\t")
+            if ref in names or ref.startswith(starts):
+                found[ref] = oid
+        return found
 
-    def fetch_refs(self, refs: Mapping[str, str]) -> None:
+    def fetch_refs(self, targets: Mapping[str, str]) -> None:
         """Fetch remote refs into local ones: {remote ref: local ref}."""
         args = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-        specs = encode_lines(f"+{source}:{target}" for source, target in refs.items())
+        specs = encode_lines(f"+{source}:{target}" for source, target in targets.items())
         self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._get_source(), stdin=specs)
 
     def fetch_objects(self, oids: Sequence[str]) -> list[str]:
@@ -125,21 +126,20 @@ class Remote:
             return self.fetch_objects(oids[:half]) + self.fetch_objects(oids[half:])
         return []
 
-    def push_refs(self, refs: Refs, lease: str = "") -> dict[str, str]:
+    def push_refs(self, tips: Refs, lease: str = "") -> dict[str, str]:
         """Push {ref: oid}; return ref -> reason of the refs that another push has moved meanwhile.
 
         lease: the value of the one ref there, which is then forced.  Raises Error if the remote
         refuses for another reason or cannot be reached.
         """
         address = self._get_address()
-        specs = [f"{oid}:{ref}" for ref, oid in refs.items()]
+        specs = [f"{oid}:{ref}" for ref, oid in tips.items()]
         mirror = ("-c", f"remote.{address}.mirror=false")  # it would refuse our refspecs
         push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
+        leases: list[str] = []
         if lease:
-            leases = [f"--force-with-lease={ref}:{lease}" for ref in refs]
-        else:
-            leases = []
-        _, out = self._run(*mirror, *push, *leases, "--", address, *specs, ok=(0, 1))
+            leases = [f"--force-with-lease={ref}:{lease}" for ref in tips]
+        out = self._run(*mirror, *push, *leases, "--", address, *specs, ok=(0, 1))
         moved: dict[str, str] = {}
         for line in decode_lines(out):
             flag, _, status = line.partition("\t")
@@ -167,7 +167,8 @@ class Remote:
     def _make_error(self, why: str) -> Error:
         return Error(f"'{self.label}': {why}")
 
-    def _run(self, *args: str, ok: tuple[int, ...] = (0,), stdin: bytes = b"") -> tuple[int, bytes]:
+    def _run(self, *args: str, ok: tuple[int, ...] = (0,), stdin: bytes = b"") -> bytes:
+        """What git prints.  Raises Error that names the place if it fails, or does not answer."""
         env = {"GITCP_ACTIVE": "1", **git.build_remote_env()}
         if not self._has_own_ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
@@ -175,7 +176,7 @@ class Remote:
         self._repo.objects.flush()
         running = self._repo.git.start(*argv, env=env, apart=True, feed=bool(stdin))
         try:
-            return running.finish(stdin, ok, self.count_seconds_left())
+            return running.finish(stdin, ok, self.count_seconds_left())[1]
         except Late:
             limit = f"{self._timeout:g} seconds"
             raise Error(f"'{self.label}' did not answer in {limit}") from None
@@ -219,6 +220,22 @@ _STORE = frozenset({V1, "refs/heads/entire/sessions"})
 _OWN = ("metadata.json", "lines.json")
 
 
+class File(NamedTuple):
+    """A blob that is searched, with its path in the tree of a tip."""
+
+    oid: str
+    path: str
+    content: bytes
+
+
+class Hit(NamedTuple):
+    """A blob with a secret, its path in the tree of a tip, and the rule that found it."""
+
+    oid: str
+    path: str
+    rule: str
+
+
 def find_secrets(
     repo: Repo,
     tips: Iterable[str],
@@ -236,6 +253,7 @@ def find_secrets(
     """
     excluded = [*excluded]
     absent = repo.objects.list_absent(excluded)
+    known = [f"^{oid}" for oid in excluded if oid not in absent]
     redactor = get_redactor(repo)
 
     def begin(objects: Objects) -> Callable[[list[bytes]], list[Hit]]:
@@ -244,55 +262,65 @@ def find_secrets(
 
         return find
 
-    revisions = encode_lines([*tips, *(f"^{oid}" for oid in excluded if oid not in absent)])
     repo.objects.flush()
+    revisions = encode_lines([*tips, *known])
     new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=revisions)
     for secrets in spread_batches(repo.objects, split_windows(new, _WINDOW), begin):
         yield from secrets
 
 
 def _search_files(
-    redactor: Redactor, files: Iterable[File], end: float | None, stored: bool
+    redactor: Redactor, searched: Iterable[File], end: float | None, stored: bool
 ) -> Iterator[Hit]:
-    for piece in _group_files(files):
+    for piece in _group_files(searched):
         if piece and end is not None and time.monotonic() > end:
             raise Error("too much to search for secrets during 'git push': run 'gitcp push'")
-        contents = [data for _, _, data in piece]
-        suspects = redactor.find_suspects(contents) if len(piece) > 1 else range(len(piece))
-        yield from _find_in_files(redactor, [piece[i] for i in suspects], stored)
+        suspects = piece
+        if len(piece) > 1:
+            numbers = redactor.find_suspects([file.content for file in piece])
+            suspects = [piece[number] for number in numbers]
+        yield from _find_in_files(redactor, suspects, stored)
 
 
 def _read_files(
     objects: Objects, lines: Iterable[bytes], selects: Callable[[str], object] | None
 ) -> Iterator[File]:
     """Yield the files of git's lines `<oid> <path>`, with one in memory."""
-    named = (line.partition(b" ") for line in lines)
-    blobs = [(oid.decode(), decode_name(path)) for oid, _, path in named if path]
-    blobs = [blob for blob in blobs if selects is None or selects(blob[1])]
-    for (oid, path), obj in zip(blobs, objects.read_each(oid for oid, _ in blobs), strict=True):
+    blobs: list[tuple[str, str]] = []
+    for line in lines:
+        oid, _, name = line.partition(b" ")
+        if not name:
+            continue
+        path = decode_name(name)
+        if selects is None or selects(path):
+            blobs.append((oid.decode(), path))
+    read = objects.read_each(blob for blob, _ in blobs)
+    for (blob, path), obj in zip(blobs, read, strict=True):
         if obj:
-            yield oid, path, obj[2]
+            yield File(blob, path, obj[2])
 
 
-def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
+def _group_files(searched: Iterable[File]) -> Iterator[list[File]]:
     """Yield lists of files of _PIECE bytes at most; a larger file is alone."""
     piece: list[File] = []
     size = 0
-    for file in files:
-        if size + len(file[2]) > _PIECE:
+    for file in searched:
+        if size + len(file.content) > _PIECE:
             yield piece
             piece = []
             size = 0
         piece.append(file)
-        size += len(file[2])
+        size += len(file.content)
     yield piece
 
 
-def _find_in_files(redactor: Redactor, files: Iterable[File], stored: bool) -> Iterator[Hit]:
-    for oid, path, data in files:
-        hits = redactor.find(data, kind=_choose_kind(path, len(data), stored))
+def _find_in_files(redactor: Redactor, searched: Iterable[File], stored: bool) -> Iterator[Hit]:
+    for file in searched:
+        kind = _choose_kind(file.path, len(file.content), stored)
+        hits = redactor.find(file.content, kind=kind)
         if hits:
-            yield oid, path, hits[0][0]
+            rule, _, _ = hits[0]
+            yield Hit(file.oid, file.path, rule)
 
 
 def _choose_kind(path: str, size: int, stored: bool) -> str:
@@ -321,8 +349,15 @@ class Update(NamedTuple):
 
 def parse_updates(lines: Iterable[str]) -> list[Update]:
     """The update of each line of a pre-push hook, without deletions."""
-    words = (line.split(" ") for line in lines)
-    return [Update(*w[:3]) for w in words if len(w) == 4 and w[1].strip("0")]
+    updates: list[Update] = []
+    for line in lines:
+        words = line.split(" ")
+        if len(words) != 4:
+            continue
+        local, oid, remote, _ = words
+        if oid.strip("0"):
+            updates.append(Update(local, oid, remote))
+    return updates
 
 
 def judge_push(
@@ -334,17 +369,20 @@ def judge_push(
 
     place: the URL of the push.  is_agreed: whether it was agreed to.
     """
-    refs = [ref for ref, _, _ in sent if ref.startswith(_OURS)]
-    private = [ref for ref in refs if not _is_store(ref) and _is_private(ref)]
-    if is_agreed:
-        strays = []
-    else:
-        strays = [ref for ref in refs if _is_store(ref)]
+    private: list[str] = []
+    strays: list[str] = []
+    for ref, _, _ in sent:
+        if not ref.startswith(_OURS):
+            continue
+        if _is_store(ref):
+            strays.append(ref)
+        elif _is_private(ref):
+            private.append(ref)
     if private:
         sends = f"whole worktrees, files never committed among them: {_shorten_refs(private)}"
-    elif strays:
-        refs_named = _shorten_refs(strays)
-        sends = f"transcripts to '{place}', where nobody agreed to send them: {refs_named}"
+    elif strays and not is_agreed:
+        named = _shorten_refs(strays)
+        sends = f"transcripts to '{place}', where nobody agreed to send them: {named}"
     else:
         return None
     message = f"this push sends {sends}"
@@ -363,11 +401,12 @@ def _is_private(ref: str) -> bool:
     return not ref.startswith("refs/heads/") or parse_shadow(ref) is not None
 
 
-def _shorten_refs(refs: list[str]) -> str:
+def _shorten_refs(ref_names: list[str]) -> str:
     more = ""
-    if len(refs) > _EXAMPLES:
-        more = f" and {len(refs) - _EXAMPLES} more"
-    return f"{', '.join(ref.removeprefix('refs/heads/') for ref in refs[:_EXAMPLES])}{more}"
+    if len(ref_names) > _EXAMPLES:
+        more = f" and {len(ref_names) - _EXAMPLES} more"
+    named = ", ".join(ref.removeprefix("refs/heads/") for ref in ref_names[:_EXAMPLES])
+    return named + more
 
 
 # What a push holds back: the checkpoints in which the check finds what looks like a secret.
@@ -391,12 +430,12 @@ def search_new(
     rules = hash_rules(repo)
     searched = read_searched(repo, rules)
     known = [*remote_tips.values(), *searched.tips.values()]
-    if git.count_seconds_left() is None:
-        end = None
-    else:
+    end = None
+    if git.count_seconds_left() is not None:
         end = time.monotonic() + limit
-    found = {oid: rule for oid, _, rule in find_secrets(repo, tips.values(), known, end)}
-    secrets = {**searched.secrets, **found}
+    secrets = dict(searched.secrets)
+    for hit in find_secrets(repo, tips.values(), known, end):
+        secrets[hit.oid] = hit.rule
     write_searched(repo, rules, Searched({**searched.tips, **tips}, secrets))
     return secrets
 
@@ -407,25 +446,29 @@ def select_tip(repo: Repo, ref: str, ours: str, theirs: str, secrets: Secrets) -
     if not secrets or not _is_new(repo, ours, theirs, secrets):
         return ours
     tree = need_commit(repo.objects, ours)["tree"]
-    their_tip = read_commit(repo.objects, theirs)
     held = {_name_part(ref, path) for path, _ in _list_held(repo.objects, tree, secrets)}
     if "" in held:
         return theirs
-    before = their_tip["tree"] if their_tip else None
-    edits = {part: find_entry(repo.objects, before, part) if before else None for part in held}
+    their_tip = read_commit(repo.objects, theirs)
+    if their_tip:
+        before = their_tip["tree"]
+        parents = [theirs]
+        edits = {part: find_entry(repo.objects, before, part) for part in held}
+    else:
+        before = edit_tree(repo.objects, None, {})
+        parents = []
+        edits = dict.fromkeys(held)
     selected = edit_tree(repo.objects, tree, edits)
-    if selected == before or (not before and selected == edit_tree(repo.objects, None, {})):
+    if selected == before:
         return theirs
-    parents = [theirs] if their_tip else []
-    return write_signed(repo, selected, parents, _SUBJECT_WITHHELD)
+    return write_store_commit(repo, selected, parents, _SUBJECT_WITHHELD)
 
 
 def _is_new(repo: Repo, ours: str, theirs: str, secrets: Collection[str]) -> bool:
     """Whether ours has a blob of secrets, in its history too, that theirs has not."""
+    known: list[str] = []
     if theirs and not repo.objects.list_absent([theirs]):
-        known = [f"^{theirs}"]
-    else:
-        known = []
+        known.append(f"^{theirs}")
     repo.objects.flush()
     listed = repo.git.stream_records(
         "rev-list", "--objects", "--missing=allow-any", "--stdin",
@@ -436,8 +479,8 @@ def _is_new(repo: Repo, ours: str, theirs: str, secrets: Collection[str]) -> boo
 
 def _list_held(objects: Objects, tree: str, secrets: Secrets) -> list[tuple[str, str]]:
     """(path, oid) of the blobs in a tree that have secrets."""
-    files = list_files(objects, tree, _MOST_WITHHELD)
-    return [(path, oid) for path, (_, oid) in files if oid in secrets]
+    below = list_files(objects, tree, _MOST_WITHHELD)
+    return [(path, oid) for path, (_, oid) in below if oid in secrets]
 
 
 def _name_part(ref: str, path: str) -> str:
@@ -449,6 +492,15 @@ def _name_part(ref: str, path: str) -> str:
     if is_checkpoint_id(folder.replace("/", "")):
         return folder
     return path
+
+
+class Held(NamedTuple):
+    """A file that is held back."""
+
+    name: str  # of the checkpoint, or the ref, that has it
+    path: str  # in that
+    rule: str  # that found a secret
+    oid: str
 
 
 def list_held(repo: Repo) -> list[Held]:
@@ -468,15 +520,16 @@ def list_held(repo: Repo) -> list[Held]:
 def name_held(objects: Objects, ref: str, tip: str, secrets: Secrets) -> list[Held]:
     """What is held back of a ref that is at tip, a commit."""
     commit = read_commit(objects, tip)
-    held = list[tuple[str, str, str, str]]()
-    if commit:
-        for path, oid in _list_held(objects, commit["tree"], secrets):
-            part = _name_part(ref, path)
-            name = parse_checkpoint_ref(ref) or part.replace("/", "")
-            if is_checkpoint_id(name):
-                held.append((name, path.removeprefix(f"{part}/"), secrets[oid], oid))
-            else:
-                held.append((ref, path, secrets[oid], oid))
+    if not commit:
+        return []
+    held: list[Held] = []
+    for path, oid in _list_held(objects, commit["tree"], secrets):
+        part = _name_part(ref, path)
+        name = parse_checkpoint_ref(ref) or part.replace("/", "")
+        if is_checkpoint_id(name):
+            held.append(Held(name, path.removeprefix(f"{part}/"), secrets[oid], oid))
+        else:
+            held.append(Held(ref, path, secrets[oid], oid))
     return held
 
 
@@ -491,19 +544,17 @@ def explain(held: Sequence[Held]) -> str:
 
 def describe(held: Held) -> str:
     """Which checkpoint, or ref, has a secret by which rule in which file."""
-    name, path, rule, _ = held
-    if is_checkpoint_id(name):
-        subject = f"checkpoint {name}"
+    if is_checkpoint_id(held.name):
+        subject = f"checkpoint {held.name}"
     else:
-        subject = f"'{name}'"
-    return f"{subject} has what looks like a secret ({rule} in '{path}')"
+        subject = f"'{held.name}'"
+    return f"{subject} has what looks like a secret ({held.rule} in '{held.path}')"
 
 
 def describe_remedy(held: Held) -> str:
     """How to allow what is held back, and how to delete it."""
-    name = held[0]
-    if is_checkpoint_id(name):
-        return f"{ALLOW}, 'gitcp forget {name}' deletes it"
+    if is_checkpoint_id(held.name):
+        return f"{ALLOW}, 'gitcp forget {held.name}' deletes it"
     return ALLOW
 
 
@@ -511,7 +562,8 @@ def hash_rules(repo: Repo) -> str:
     """A hash of the rules for secrets."""
     # Personal data does not stop a push, so its rules do not count.
     own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
-    return hashlib.sha256(repr((VERSION, patterns.stat_table(), own)).encode()).hexdigest()
+    rules = VERSION, patterns.stat_table(), own
+    return hashlib.sha256(repr(rules).encode()).hexdigest()
 
 
 class Searched(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-from itertools import accumulate
 
 from gitcp.agents import transcripts
 from gitcp.checkpoints import merging, redactor
@@ -26,11 +25,11 @@ from gitcp.text.ids import ABANDONED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from gitcp.git.refs import Update
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Commit, Entry, Record
 
     Turn = tuple[str, str]  # a session's id, a turn's
     Chosen = Callable[[str, float], bool]  # by a session's id and the time of a turn's last edit
@@ -59,9 +58,12 @@ def get_turn(record: Record) -> Turn:
 
 def read_kept(repo: Repo) -> list[Record]:
     """The records that this clone keeps."""
-    data = files.read_cache(_get_path(repo))
-    loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
-    return [record for record in loaded if record and _is_record(record, (*_TEXTS, *_NOT_SHARED))]
+    records: list[Record] = []
+    for line in files.read_cache(_get_path(repo)).split(b"\n"):
+        record = transcripts.load_entry(line) if line else None
+        if record and _is_record(record, (*_TEXTS, *_NOT_SHARED)):
+            records.append(record)
+    return records
 
 
 def write_kept(repo: Repo, records: Iterable[Record]) -> None:
@@ -74,31 +76,34 @@ def _get_path(repo: Repo) -> str:
 
 
 def _is_record(record: Record, texts: Collection[str]) -> bool:
-    times = (record.get("time"), record.get("written", 0))
-    files = record.get("files")
-    return (
-        all(isinstance(record.get(key), str) for key in texts)
-        and all(isinstance(time, int) and 0 <= time < _END for time in times)
-        and isinstance(files, dict)
-        and all(map(_is_file, files.values()))
-    )
+    if not all(isinstance(record.get(key), str) for key in texts):
+        return False
+    if not _is_moment(record.get("time")) or not _is_moment(record.get("written", 0)):
+        return False
+    by_path = record.get("files")
+    return isinstance(by_path, dict) and all(map(_is_file, by_path.values()))
+
+
+def _is_moment(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value < _END
 
 
 def _is_file(file: object) -> bool:
-    return (
-        isinstance(file, dict)
-        and isinstance(file.get("how"), str)
-        and all(isinstance(file.get(key), int) for key in _COUNTS)
-    )
+    if not isinstance(file, dict) or not isinstance(file.get("how"), str):
+        return False
+    return all(isinstance(file.get(key), int) for key in _COUNTS)
 
 
 def read_shared(repo: Repo) -> list[Record]:
     """The records that clones share, this one's too."""
-    return [
-        {**dict.fromkeys(_NOT_SHARED, ""), **{key: record[key] for key in _SHARED}}
-        for record in _load_shared(repo).values()
-        if record.get("files")
-    ]
+    records: list[Record] = []
+    for stored in _load_shared(repo).values():
+        if stored.get("files"):
+            record: Record = dict.fromkeys(_NOT_SHARED, "")
+            for key in _SHARED:
+                record[key] = stored[key]
+            records.append(record)
+    return records
 
 
 def _load_shared(repo: Repo) -> Shared:
@@ -122,10 +127,16 @@ def _load_shared(repo: Repo) -> Shared:
 
 def _parse(data: bytes) -> Record | None:
     """What a file of REF says; None if it is no summary, or too large."""
-    record = (transcripts.load_entry(data) if len(data) <= _LARGEST else None) or {}
+    if len(data) > _LARGEST:
+        return None
+    record = transcripts.load_entry(data)
+    if not record:
+        return None
     if _is_forgotten(record) and isinstance(record.get("session_id"), str):
         return {key: record[key] for key in ("forgotten", "session_id")}
-    return record if _is_record(record, _TEXTS) else None
+    if _is_record(record, _TEXTS):
+        return record
+    return None
 
 
 def _is_forgotten(record: Record) -> bool:
@@ -147,46 +158,84 @@ def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Tur
 
     records: what was given up here.  recorded: the turns with edits here; if one of them is in REF
     and not in records, its work is back."""
-    wanted = {turn: _build_shared(repo, r) for r in records if all(turn := get_turn(r))}
+    wanted: dict[Turn, Record] = {}
+    for record in records:
+        turn = get_turn(record)
+        if all(turn):
+            wanted[turn] = _build_shared(repo, record)
+    turns = {**dict.fromkeys(recorded), **wanted}
 
     def attempt_move() -> None:
         tip = read_commit(repo.objects, REF)
         shared = _load_shared(repo)
-        edits = {}
-        for turn in {**dict.fromkeys(recorded), **wanted}:
+        changes: dict[str, Entry | None] = {}
+        for turn in turns:
             path = _locate(repo, turn)
-            old = shared.get(path, {})
-            new: Record = wanted.get(turn) or (old and {**old, "files": {}})
-            if _is_forgotten(old) or not new:
-                continue
-            if any(new[key] != old.get(key) for key in _SHARED):
-                written = max(int(time.time()), old.get("written", 0) + 1)
-                edits[path] = BLOB, _write(repo, {**new, "written": written})
-        times = {p: r.get("forgotten", r.get("time")) for p, r in shared.items() if p not in edits}
-        excess = max(0, len(times) + len(edits) - _MOST_SHARED)
-        oldest = sorted(times, key=lambda path: (times[path], path))[:excess]
-        changes = {**edits, **dict.fromkeys(oldest)}
+            new = _renew(shared.get(path), wanted.get(turn))
+            if new:
+                changes[path] = BLOB, _write(repo, new)
+        changes |= dict.fromkeys(_list_excess(shared, changes))
         if changes:
-            tree = edit_tree(repo.objects, tip["tree"] if tip else None, changes)
-            commit = write_commit(repo, tree, [tip["oid"]] if tip else [], _SUBJECT)
-            refs.update_refs(repo, [(REF, commit, tip["oid"] if tip else None)], "gitcp: push")
+            _commit_shared(repo, tip, changes)
 
     refs.retry_moved(repo, "notes", attempt_move)
 
 
+def _renew(old: Record | None, wanted: Record | None) -> Record | None:
+    """The record of a turn that takes the place of the old one, None to leave that.
+
+    wanted: what is to stand there; None if the work is back."""
+    if old is None:
+        if wanted is None:
+            return None
+        old = {}
+    if _is_forgotten(old):
+        return None
+    new = wanted or {**old, "files": {}}
+    if all(new[key] == old.get(key) for key in _SHARED):
+        return None
+    return {**new, "written": max(int(time.time()), old.get("written", 0) + 1)}
+
+
+def _list_excess(shared: Shared, changed: Collection[str]) -> list[str]:
+    """The paths of the oldest records that are too many beside those that are changed."""
+    times: dict[str, int] = {}
+    for path, record in shared.items():
+        if path not in changed:
+            times[path] = record["forgotten"] if "forgotten" in record else record["time"]
+    count = max(0, len(times) + len(changed) - _MOST_SHARED)
+    return sorted(times, key=lambda path: (times[path], path))[:count]
+
+
+def _commit_shared(repo: Repo, tip: Commit | None, changes: Mapping[str, Entry | None]) -> None:
+    """Move REF from its tip to a commit with these changes."""
+    before = None
+    old = None
+    parents: list[str] = []
+    if tip:
+        before = tip["tree"]
+        old = tip["oid"]
+        parents.append(old)
+    tree = edit_tree(repo.objects, before, changes)
+    commit = write_commit(repo, tree, parents, _SUBJECT)
+    refs.update_refs(repo, [(REF, commit, old)], "gitcp: push")
+
+
 def _build_shared(repo: Repo, record: Record) -> Record:
     """What others may read of a record, redacted by today's rules."""
-    is_by_itself = record["by"] in ("", record["session_id"])
     redact = redactor.make_redaction(repo, record["session_id"])
-    prompts = {
-        "prompt": record["prompt"],
-        "next_prompt": record["next_prompt"] if is_by_itself else "",
-    }
     shared = {key: record[key] for key in _SHARED}
-    shared |= {key: redact(text)[:_PROMPT] for key, text in prompts.items()}
-    room = accumulate(len(path) + _REST_OF_FILE for path in record["files"])
-    pairs = zip(record["files"].items(), room, strict=True)
-    return {**shared, "files": dict(item for item, size in pairs if size <= _MOST_PATHS)}
+    shared["prompt"] = redact(record["prompt"])[:_PROMPT]
+    shared["next_prompt"] = ""
+    if record["by"] in ("", record["session_id"]):
+        shared["next_prompt"] = redact(record["next_prompt"])[:_PROMPT]
+    size = 0
+    shared["files"] = {}
+    for path, file in record["files"].items():
+        size += len(path) + _REST_OF_FILE
+        if size <= _MOST_PATHS:
+            shared["files"][path] = file
+    return shared
 
 
 def _locate(repo: Repo, turn: Turn) -> str:
@@ -203,8 +252,11 @@ def _write(repo: Repo, record: Record) -> str:
 
 def count_chosen(repo: Repo, chosen: Chosen) -> int:
     """The number of turns that forget() would forget."""
-    records = [*read_kept(repo), *read_shared(repo)]
-    return len({get_turn(r) for r in records if chosen(r["session_id"], r["time"])})
+    turns: set[Turn] = set()
+    for record in [*read_kept(repo), *read_shared(repo)]:
+        if chosen(record["session_id"], record["time"]):
+            turns.add(get_turn(record))
+    return len(turns)
 
 
 def has_session(repo: Repo, session_id: str) -> bool:
@@ -219,10 +271,11 @@ def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update
     with exclusive(repo, "abandoned"):
         records = read_kept(repo)
         remaining = [r for r in records if not chosen(r["session_id"], r["time"])]
+        for record in remaining:
+            if record["by"] in sessions:
+                record["next_prompt"] = ""
         if remaining:
-            write_kept(
-                repo, ({**r, "next_prompt": ""} if r["by"] in sessions else r for r in remaining)
-            )
+            write_kept(repo, remaining)
         elif records:
             files.remove_private(repo, _get_path(repo))
         return refs.retry_moved(repo, "notes", lambda: _forget_shared(repo, chosen))
@@ -231,14 +284,14 @@ def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update
 def _forget_shared(repo: Repo, chosen: Chosen) -> list[Update]:
     tip = read_commit(repo.objects, REF)
     shared = _load_shared(repo)
-    forgotten = {
-        path: {"forgotten": int(time.time()), "session_id": record["session_id"]}
-        for path, record in shared.items()
-        if "files" in record and chosen(record["session_id"], record["time"])
-    }
-    if not (forgotten and tip):
+    now = int(time.time())
+    emptied: dict[str, Entry | None] = {}
+    for path, record in shared.items():
+        if "files" in record and chosen(record["session_id"], record["time"]):
+            forgotten = {"forgotten": now, "session_id": record["session_id"]}
+            emptied[path] = BLOB, _write(repo, forgotten)
+    if not emptied or not tip:
         return []
-    emptied = {path: (BLOB, _write(repo, record)) for path, record in forgotten.items()}
     tree = edit_tree(repo.objects, tip["tree"], emptied)
     roots = merging.list_roots(repo, tip["oid"])
     lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(roots))]

@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 
 # What `git push` sends besides: the store, only to places that were agreed to, in bounded time.
 #
-# _BRIEF: seconds for a remote that has failed: to search for secrets, and to push.
-_BRIEF = (0.3, 1.2)
+# Seconds for a remote that has failed: to search for secrets, and to push.
+_BRIEF_SEARCH = 0.3
+_BRIEF = 1.2
 _DAY = 86400  # seconds
 _MOST = 50  # messages that were shown once
 
@@ -74,7 +75,10 @@ def send_store(repo: Repo, place: Place, timeout: float, leave: Container[str]) 
     Raises Error for the first failure, and always for what is held back.
     """
     failed = has_failed(repo, place)
-    search, limit = (min(timeout, seconds) if failed else timeout for seconds in _BRIEF)
+    search = limit = timeout
+    if failed:
+        search = min(timeout, _BRIEF_SEARCH)
+        limit = min(timeout, _BRIEF)
     try:
         with Objects(repo):
             pushed = push_store(repo, place, limit, search=search, again=False, leave=leave)
@@ -173,7 +177,8 @@ def push_store(
         if remote is None:
             remote = Remote(repo, place, timeout)
             if again or refs.REF in outgoing.keys() - known.keys():
-                first, outgoing = _ask(repo, remote, leave)
+                first = _ask(repo, remote)
+                outgoing = choose_outgoing(repo, first, leave)
             known = {**first}  # to which what is pushed is added
         tips = _leave_out(repo, outgoing, known, secrets)
         moved = _push_chunks(repo, remote, tips, known)
@@ -186,45 +191,47 @@ def push_store(
         idle = _check_progress(repo, remote, moved, earlier, known, idle)
 
 
-def _ask(repo: Repo, remote: Remote, leave: Container[str]) -> tuple[Tips, Tips]:
-    """(the tips that the remote has, ours to push there)."""
+def _ask(repo: Repo, remote: Remote) -> Tips:
+    """The tips that the remote has; what it may have forgotten of ours is fetched."""
     known = remote.list_refs(*_list_shared(repo))
     _fetch_parts(repo, remote, known)
-    return known, choose_outgoing(repo, known, leave)
+    return known
 
 
 def _leave_out(repo: Repo, tips: Tips, theirs: Tips, secrets: Mapping[str, str]) -> Tips:
     """The tips to push, without what has secrets.  theirs: the tips that the remote has."""
-    selected = {
-        ref: share_remote.select_tip(repo, ref, oid, theirs.get(ref, ""), secrets)
-        for ref, oid in tips.items()
-        if theirs.get(ref) != oid
-    }
-    return {ref: oid for ref, oid in {**tips, **selected}.items() if oid}
+    selected: Tips = {}
+    for ref, oid in tips.items():
+        tip = oid
+        if theirs.get(ref) != oid:
+            tip = share_remote.select_tip(repo, ref, oid, theirs.get(ref, ""), secrets)
+        if tip:
+            selected[ref] = tip
+    return selected
 
 
 def _name_held(
     objects: Objects, outgoing: Tips, tips: Tips, secrets: Mapping[str, str]
 ) -> list[Held]:
     """What the tips that were pushed lack of the outgoing ones."""
-    lacking = {ref: oid for ref, oid in outgoing.items() if tips.get(ref) != oid}
-    return [
-        item
-        for ref, oid in lacking.items()
-        for item in share_remote.name_held(objects, ref, oid, secrets)
-    ]
+    held: list[Held] = []
+    for ref, oid in outgoing.items():
+        if tips.get(ref) != oid:
+            held += share_remote.name_held(objects, ref, oid, secrets)
+    return held
 
 
 def _fetch_parts(repo: Repo, remote: Remote, theirs: Tips) -> None:
     """If the remote lacks our branch, fetch its refs of checkpoints that are also on the branch:
     they may have forgotten what the branch would bring there."""
     branch = stored.Places(repo)
-    if refs.REF in theirs:
-        ids = {}
-    else:
-        ids = {r: parse_checkpoint_ref(r) for r in theirs}
-    parts = {r for r, cid in ids.items() if cid and branch.find_tree(refs.REF, cid, [])}
-    _fetch_and_unite(repo, remote, {ref: theirs[ref] for ref in parts})
+    parts: Tips = {}
+    if refs.REF not in theirs:
+        for ref, oid in theirs.items():
+            checkpoint_id = parse_checkpoint_ref(ref)
+            if checkpoint_id and branch.find_tree(refs.REF, checkpoint_id, []):
+                parts[ref] = oid
+    _fetch_and_unite(repo, remote, parts)
 
 
 def _check_progress(
@@ -235,10 +242,10 @@ def _check_progress(
 
     earlier, theirs: its tips before this fetch and after it; idle: what the last call returned.
     """
-    if all(earlier.get(ref) == theirs.get(ref) for ref in moved):
-        idle = idle + 1
-    else:
+    if any(earlier.get(ref) != theirs.get(ref) for ref in moved):
         idle = 0
+    else:
+        idle += 1
     if idle > _IDLE:
         [(ref, why), *_] = moved.items()
         raise Error(f"'{remote.label}' refuses '{ref}' each time: {why}")
@@ -253,9 +260,15 @@ def _check_progress(
     return idle
 
 
-def forget_there(repo: Repo, place: Place, timeout: float) -> tuple[int, list[str]]:
-    """Replace by ours a place's histories with what was forgotten here; return (the number
-    replaced, the refs that have moved).
+class Replaced(NamedTuple):
+    """What came of forgetting at a place."""
+
+    histories: int  # how many ours have replaced
+    moved: list[str]  # refs that have moved there, and were left
+
+
+def forget_there(repo: Repo, place: Place, timeout: float) -> Replaced:
+    """Replace by ours a place's histories with what was forgotten here.
 
     One ref is replaced at a time, unless it has moved since the last push or fetch.
     """
@@ -275,14 +288,15 @@ def forget_there(repo: Repo, place: Place, timeout: float) -> tuple[int, list[st
         count += 1
         known[ref] = tip
         listing.set_pushed(repo, place.url, known)
-    return count, moved
+    return Replaced(count, moved)
 
 
 def _fetch_moved(repo: Repo, remote: Remote, merges: int) -> Tips:
     """_fetch_all() after another push was faster; from the second time on it waits for a random
     time first.  Raises Error at the deadline."""
     if merges:
-        time.sleep(min(remote.count_seconds_left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
+        pause = random.uniform(0, 0.05 * 2 ** min(merges, 5))
+        time.sleep(min(remote.count_seconds_left(), pause))
     if not remote.count_seconds_left():
         raise Error(f"'{remote.label}' is too busy: others pushed {merges} times meanwhile")
     return _fetch_all(repo, remote)
@@ -320,7 +334,9 @@ def fetch_store(
     """
     remote = Remote(repo, place, timeout)
     own_refs = {build_checkpoint_ref(checkpoint_id) for checkpoint_id in ids}
-    theirs = remote.list_refs(*own_refs) if own_refs else {}
+    theirs: Tips = {}
+    if own_refs:
+        theirs = remote.list_refs(*own_refs)
     if own_refs and own_refs == theirs.keys():
         _fetch_and_unite(repo, remote, theirs)
     else:
@@ -328,9 +344,16 @@ def fetch_store(
     return list_local(repo)
 
 
-def fetch_absent(repo: Repo, place: Place, timeout: float) -> tuple[int, int]:
-    """Fetch what the present checkpoints lack of their files; return (how many objects came, how
-    many the remote lacks).  Raises Error if the remote does not answer in timeout seconds."""
+class Brought(NamedTuple):
+    """What came of asking for missing objects: how many came, and how many the remote lacks."""
+
+    came: int
+    left: int
+
+
+def fetch_absent(repo: Repo, place: Place, timeout: float) -> Brought:
+    """Fetch what the present checkpoints lack of their files.  Raises Error if the remote does not
+    answer in timeout seconds."""
     remote = Remote(repo, place, timeout)
     came = 0
     asked: set[str] = set()
@@ -341,13 +364,15 @@ def fetch_absent(repo: Repo, place: Place, timeout: float) -> tuple[int, int]:
         remote.list_refs("HEAD")  # which raises if it cannot be reached
         asked.update(fresh)
         came += len(fresh) - len(remote.fetch_objects(fresh))
-    return came, len(_list_absent(repo))
+    return Brought(came, len(_list_absent(repo)))
 
 
 def _list_absent(repo: Repo) -> list[str]:
     """The missing objects of the present checkpoints, except what a missing tree would name."""
-    places = [ref for ref in list_local(repo) if ref == refs.REF or parse_checkpoint_ref(ref)]
-    _, out = repo.git.run(*_ABSENT.split(), stdin=encode_lines(places)) if places else (0, b"")
+    holding = _select_shared(list_local(repo), [refs.REF])
+    if not holding:
+        return []
+    _, out = repo.git.run(*_ABSENT.split(), stdin=encode_lines(holding))
     return [line[1:] for line in decode_lines(out) if line.startswith("?")]
 
 
@@ -365,27 +390,22 @@ def choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Tip
     """Our tips as they are pushed to a remote that has theirs, without the refs in leave."""
     tips = {ref: oid for ref, oid in list_local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
-        join = _choose_join(ref) if _is_notes(ref) else None
-        if join and theirs.get(ref) != oid:
-            tips[ref] = select_notes(repo, oid, theirs.get(ref, ""), join)
+        if _is_notes(ref) and theirs.get(ref) != oid:
+            tips[ref] = select_notes(repo, oid, theirs.get(ref, ""), _JOINS[ref])
     return tips
 
 
 def _list_shared(repo: Repo) -> list[str]:
     """The shared refs; the last one is a prefix."""
+    shared: list[str] = []
     if stored.is_branch_sent(repo):
-        branch = [refs.REF]
-    else:
-        branch = []
+        shared.append(refs.REF)
+    shared.append(notes.REF)
     if repo.config.get_option("gitcp.ai-notes"):
-        ai = [notes.AI]
-    else:
-        ai = []
+        shared.append(notes.AI)
     if repo.config.get_option("gitcp.share-abandoned"):
-        tried = [summaries.REF]
-    else:
-        tried = []
-    return [*branch, notes.REF, *ai, *tried, CHECKPOINTS]
+        shared.append(summaries.REF)
+    return [*shared, CHECKPOINTS]
 
 
 def _select_shared(tips: Tips, ref_names: Collection[str]) -> Tips:
@@ -421,8 +441,9 @@ def _fetch_all(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
 
 
 def _list_remote(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
-    tried = [summaries.REF] if to_forget else []
-    ref_names = [*_list_shared(repo), *tried, refs.REF]
+    ref_names = [*_list_shared(repo), refs.REF]
+    if to_forget:
+        ref_names.append(summaries.REF)
     return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
 
@@ -454,7 +475,8 @@ def _unite_all(repo: Repo, theirs: Tips, ours: Tips) -> None:
     strange = [ref for ref, oid in theirs.items() if read_commit(repo.objects, oid) is None]
     for ref in strange:
         console.warn_lacking(f"'{ref}' of the remote is not a commit")
-    new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
+    checkpoints = {ref for ref in theirs if parse_checkpoint_ref(ref)}
+    new = checkpoints - ours.keys() - {*strange}
     existing = theirs.keys() - strange - new
     try:
         with exclusive(repo, "v1"):
@@ -512,11 +534,10 @@ def select_notes(repo: Repo, ours: str, theirs: str, join: Join) -> str:
     our_tree = need_commit(repo.objects, ours)["tree"]
     remote_tip = read_commit(repo.objects, theirs)
     tree = remote_tip["tree"] if remote_tip else None
-    new = {
-        path.replace("/", ""): path
-        for path, old, _ in compare_trees(repo.objects, tree, our_tree)
-        if not old
-    }
+    new: dict[str, str] = {}  # commit -> path
+    for path, old, _ in compare_trees(repo.objects, tree, our_tree):
+        if not old:
+            new[path.replace("/", "")] = path
     unreached = _list_unreached(repo, new)
     if not unreached:
         return ours
@@ -525,15 +546,22 @@ def select_notes(repo: Repo, ours: str, theirs: str, join: Join) -> str:
         selected = merging.merge_note_trees(repo.objects, selected, tree, join=join)
     if selected == tree:
         return theirs
-    return write_commit(repo, selected, [theirs] if remote_tip else [], _SUBJECT)
+    parents = [theirs] if remote_tip else []
+    return write_commit(repo, selected, parents, _SUBJECT)
 
 
 def _list_unreached(repo: Repo, oids: Iterable[str]) -> list[str]:
     """The missing objects of oids, and the commits that no branch or tag of a person reaches."""
-    kinds = {oid: (repo.objects.read(oid) or ("", ""))[1] for oid in oids}
-    commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")
-    unreached = [oid for oid, kind in kinds.items() if not kind]
+    commits: list[str] = []
+    unreached: list[str] = []
+    for oid in oids:
+        obj = repo.objects.read(oid)
+        if obj is None:
+            unreached.append(oid)
+        elif obj[1] == "commit":
+            commits.append(oid)
     if commits:
-        listed = list_commits(repo, "--stdin", "--not", *ALL, stdin=encode_lines(commits))
-        unreached += kinds.keys() & set(listed)
+        lines = encode_lines(sorted(commits))
+        listed = set(list_commits(repo, "--stdin", "--not", *ALL, stdin=lines))
+        unreached += [oid for oid in commits if oid in listed]
     return unreached

@@ -336,10 +336,10 @@ class Planner:
 
     def _is_recorded(self, oid: str) -> bool:
         """Whether a commit has a link other than an import's, or a person has removed that one."""
-        message, note = listing.read_texts(self._contents, oid)
+        texts = listing.read_texts(self._contents, oid)
         import_id = make_import_id(oid)
-        linked = links.list_carried(message, note).keys() - {import_id}
-        return bool(linked) or import_id in links.list_removed(note)
+        linked = links.list_carried(texts.message, texts.note).keys() - {import_id}
+        return bool(linked) or import_id in links.list_removed(texts.note)
 
     def _is_ancestor(self, old: str, new: str) -> bool:
         if (old, new) not in self._ancestors:

@@ -131,7 +131,7 @@ class Talk:
 
     def _draw_picture(self, kind: str, data: str) -> Markup:
         """An image, or a text about one that is too large or not allowed."""
-        if data.startswith(images.MARK.decode()) or data == images.DOT[1].decode():
+        if data.startswith(images.MARK.decode()) or data == images.DOT.body.decode():
             about = "a picture that gitcp.images leaves out"
         elif kind in _PICTURES and len(data) <= min(_PICTURE, self._room) and _BASE64.match(data):
             self._room -= len(data)

@@ -459,9 +459,9 @@ def _read_source(objects: Objects, source: Source) -> tuple[list[Conversation], 
                 conversations = _read_stream(objects, parts, version)
         except Error as e:
             conversations = []
-            parts.note_lack("", e, console.ABSENT)
+            parts.damage.note("", e, console.ABSENT)
     objects.ahead.forget()
-    absent = " ".join(parts.absent)
+    absent = " ".join(parts.damage.absent)
     return conversations, [(absent, lack, console.get_kind(lack)) for lack in dict.fromkeys(lacks)]
 
 

@@ -281,7 +281,7 @@ class Commits:
         args = ("--format=", "--diff-merges=first-parent", "--no-show-signature", row.id)
         out = self._repo.git.run("show", *_PATCH, *args)[1]
         files = cut_patch(decode_name(out[:_LONGEST]).splitlines())
-        message = listing.read_texts(self._repo.objects, row.id)[0]
+        message = listing.read_texts(self._repo.objects, row.id).message
         return list(build_commit_parts(row, decode_name(message), files, split_time))
 
     def read_content(self, row: Row, part: Row) -> list[Block]:

@@ -258,7 +258,8 @@ def _deny_links(repo: Repo, session_id: str, oid: str, paths: set[str]) -> None:
     from gitcp.checkpoints.stored import read_checkpoint
 
     texts = listing.read_texts(repo.objects, oid)
-    for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
+    carried = links.list_carried(texts.message, texts.note)
+    for checkpoint_id in carried.keys() - links.list_by_hand(texts.note):
         try:
             stored = read_checkpoint(repo, checkpoint_id)
         except Error:

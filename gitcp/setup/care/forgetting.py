@@ -133,10 +133,10 @@ def _count_kinds(repo: Repo, sessions: Iterable[str], streams: Collection[str]) 
 def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:
     def move_store() -> tuple[list[Update], int]:
         with Objects(repo):
-            updates, count = merging.write_forgetting(repo, choice.has)
-        if updates:
-            writing.move_refs(repo, updates, "gitcp: forget")
-        return updates, count
+            forgetting = merging.write_forgetting(repo, choice.has)
+        if forgetting.updates:
+            writing.move_refs(repo, forgetting.updates, "gitcp: forget")
+        return forgetting.updates, forgetting.count
 
     with Objects(repo):
         writing.restore_branch(repo)

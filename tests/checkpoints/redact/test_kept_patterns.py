@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.checkpoints import redact, redactor
+from gitcp.checkpoints import redactor
+from gitcp.checkpoints.redact import rules
 from gitcp.text import patterns
 from tests.support.paths import TOP
 
-RULES = [rule["pattern"].encode() for rule in redact.read_rules()]
+RULES = [rule["pattern"].encode() for rule in rules.read_table()]
 
 
 @pytest.fixture
@@ -60,8 +61,8 @@ def test_a_detector_takes_the_formats_that_were_kept(
     patterns.FORMATS.clear()
     anew()
     assert made == patterns.FORMATS
-    monkeypatch.setattr(redact, "read_rules", list)
-    [(word, (name, *_))] = redact.Formats().find_in_words([b"AKIA" + b"Q" * 16])
+    monkeypatch.setattr(rules, "read_table", list)
+    [(word, (name, *_))] = rules.Rules().find_in_words([b"AKIA" + b"Q" * 16])
     assert (word, name) == (b"AKIA" + b"Q" * 16, "aws-access-key")
 
 
@@ -128,7 +129,8 @@ def test_another_table_of_rules_makes_the_file_again(
     patterns.load_pattern(b"a+")
     patterns.save_patterns(redactor._prepare_patterns)
     monkeypatch.setattr(patterns, "RULES", str(tmp_path))
-    (tmp_path / "rules.py").touch()
+    for name in patterns.FILES:
+        (tmp_path / name).touch()
     (tmp_path / "secrets.json").write_text("{}")
     assert anew() == set()
 

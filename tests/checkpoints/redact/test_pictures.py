@@ -42,8 +42,8 @@ def resumed(world: World, agent: Agent) -> str:
 def test_a_picture_stays_in_the_transcript_or_is_a_dot(world: World, a: Agent, b: Agent) -> None:
     assert PICTURE.encode() in show(world, a, "keep")
     stored = show(world, b, "drop")
-    assert PICTURE.encode() not in stored and DOT[1] in stored
-    assert DOT[1].decode() in resumed(world, b)
+    assert PICTURE.encode() not in stored and DOT.body in stored
+    assert DOT.body.decode() in resumed(world, b)
 
 
 @pytest.mark.parametrize("gone", [False, True])
@@ -56,7 +56,7 @@ def test_a_picture_that_is_kept_apart_comes_back_until_it_is_forgotten(
     assert (picture.read_text(), picture.stat().st_mode & 0o777) == (PICTURE, 0o600)
     if gone:
         picture.unlink()
-    assert (DOT[1].decode() if gone else PICTURE) in resumed(world, a)
+    assert (DOT.body.decode() if gone else PICTURE) in resumed(world, a)
     a.end()
     world.gitcp("forget", "--yes", a.sid)
     assert not list(folder.iterdir())

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gitcp.checkpoints import redact
+from gitcp.checkpoints.redact import rules
 from tests.checkpoints.rules.test_redact import PLAIN, dumped, spelled
 from tests.support import paths
 
@@ -48,6 +48,6 @@ def test_what_is_published_in_armour_stays(label: str) -> None:
 
 
 def test_no_pattern_repeats_a_group_possessively() -> None:
-    sources = [rule["pattern"] for rule in redact.read_rules()]
+    sources = [rule["pattern"] for rule in rules.read_table()]
     sources += [p.read_text() for p in (paths.TOP / "gitcp/checkpoints/redact").glob("*.py")]
     assert not [s for s in sources if re.search(r"\)(?:[*+?]|\{[0-9,]+\})\+", s)]

@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from gitcp.checkpoints import redact
-from gitcp.checkpoints.redact import Redactor
+from gitcp.checkpoints.redact import Redactor, encoded
 from tests.checkpoints.rules.test_redact import GITHUB, HARMLESS, RANDOM, dumped
 
 PLAIN = Redactor()
@@ -81,6 +80,6 @@ def test_a_signature_is_searched_where_it_is_too_short_for_a_models() -> None:
 
 
 def test_what_is_no_text_is_not_decoded() -> None:
-    assert redact.decode_text(encode("caf\u00e9 " * 8).encode()) == ("caf\u00e9 " * 8).encode()
+    assert encoded.decode_text(encode("caf\u00e9 " * 8).encode()) == ("caf\u00e9 " * 8).encode()
     for run in (b"a" * 23, bytes(range(40)).hex().encode(), b"usr/lib/python3/site-packages/x"):
-        assert redact.decode_text(run) == b""
+        assert encoded.decode_text(run) == b""

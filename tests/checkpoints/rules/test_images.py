@@ -11,7 +11,7 @@ import pytest
 from gitcp.checkpoints.redact import images
 
 PICTURE = base64.b64encode(bytes(range(256)) * 2).decode()
-DOT = images.DOT[1].decode()
+DOT = images.DOT.body.decode()
 SHAPES = {
     "claude": {"source": {"type": "base64", "media_type": "image/jpeg", "data": PICTURE}},
     "claude, read": {"type": "image", "file": {"base64": PICTURE, "type": "image/jpeg"}},
@@ -34,7 +34,7 @@ def test_a_picture_is_replaced_at_any_depth(shape: dict[str, Any], depth: int) -
     assert b"image/png" in stored and b"image/jpeg;" not in stored
     json.loads(stored)
     assert images.replace(stored, images.drop) == stored
-    assert images.replace(data, lambda kind, body: (kind, body)) == data
+    assert images.replace(data, lambda picture: picture) == data
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp import errors
-from gitcp.checkpoints import redact
-from gitcp.checkpoints.redact import Detector, Redactor, flatten
+from gitcp.checkpoints.redact import Detector, Redactor, flatten, rules
 from tests.support import paths
 
 DATA = paths.DATA / "redact"
@@ -84,7 +83,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 def test_every_rule_is_complete_and_has_an_example() -> None:
     examples = {rule for rule, _ in SECRETS}
-    for rule in redact.read_rules():
+    for rule in rules.read_table():
         assert rule["name"] in examples
         assert rule["source"].startswith("https://")
         assert rule["about"] and rule["in"] in ("run", "near", "text")
@@ -94,7 +93,7 @@ def test_every_rule_is_complete_and_has_an_example() -> None:
 
 def test_no_rule_for_runs_has_a_keyword_that_a_uuid_may_hold() -> None:
     """A UUID is not searched."""
-    for rule in redact.read_rules():
+    for rule in rules.read_table():
         if rule["in"] == "run":
             assert all(set(key) - set("0123456789abcdef-") for key in rule["keywords"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.checkpoints.redact import find_assigned, may_be_secret
+from gitcp.checkpoints.redact.assigned import find_assigned, may_be_secret
 
 # Eight characters of letters and digits: no word, no type, no piece of code.
 VALUE = "zk4w7b2x"

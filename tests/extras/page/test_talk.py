@@ -30,7 +30,7 @@ def test_images_are_shown_up_to_a_size_and_never_fetched() -> None:
         ("image/svg+xml", "PHN2Zz4="),
         ("image/png", "AAAA" * 100_001),
         ("image/png", images.MARK.decode() + "0" * 64),
-        ("image/png", images.DOT[1].decode()),
+        ("image/png", images.DOT.body.decode()),
     ]
     html = draw(*({"kind": "image", "type": kind, "data": data} for kind, data in pictures))
     assert html.count("<img ") == 1 and f'src="data:image/gif;base64,{PIXEL}"' in html
