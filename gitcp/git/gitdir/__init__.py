@@ -561,24 +561,57 @@ def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] |
 
 
 _BRANCHES = "refs/heads", "refs/remotes", "logs"
-_MOST = 2000  # files of refs and reflogs that are looked at
+_MOST = 2000  # directories and files that are looked at
+# ns for which the time of a directory may stay the same though it changes: where times are of
+# seconds, and elsewhere.
+_COARSE = 2_000_000_000
+_FINE = 100_000_000
 
 
 def stamp_branches(repo: Location) -> list[list[object]]:
-    """What changes when a branch, here or of a remote, or a reflog does: the path, size and time of
-    each file that has one.  [] if git has to be asked, or answers sooner."""
+    """What changes when a branch, here or of a remote, or a reflog does; [] if git has to be asked.
+
+    git makes a lock beside each branch that it changes, so it is enough to look at directories,
+    however many branches they have.  Of a branch that does not change the reflog does not, either;
+    other reflogs are looked at themselves."""
     if not has_files(repo):
         return []
     tops = [os.path.join(repo.common, name) for name in _BRANCHES]
     worktrees = os.path.join(repo.common, "worktrees")
     tops += [os.path.join(worktrees, name, "logs") for name in files.list_names(worktrees)]
+    of_branches: list[str] = []
+    for name in _BRANCHES[:2]:
+        of_branches += (os.path.join(repo.common, name), os.path.join(repo.common, "logs", name))
     paths = [os.path.join(repo.common, "packed-refs")]
+    folders: list[str] = []
     for top in tops:
         for folder, _, names in os.walk(top):
-            paths += [os.path.join(folder, name) for name in names]
-            if len(paths) > _MOST:
+            folders.append(folder)
+            if not folder.startswith(tuple(of_branches)):
+                paths += [os.path.join(folder, name) for name in names]
+            if len(folders) + len(paths) > _MOST:
                 return []
-    return [[path, *files.read_stamp(path)] for path in sorted(paths)]
+    stamps: list[list[object]] = [[path, *files.read_stamp(path)] for path in sorted(paths)]
+    for folder in folders:
+        changed = _read_settled_time(folder)
+        if not changed:
+            return []
+        stamps.append([folder, changed])
+    return stamps
+
+
+def _read_settled_time(folder: str) -> int:
+    """The time of a directory, in ns; 0 if it may change once more in the same moment."""
+    try:
+        changed = os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+    moment = _FINE
+    if changed % 1_000_000_000 == 0:
+        moment = _COARSE
+    if time.time_ns() - changed < moment:
+        return 0
+    return changed
 
 
 # Reflogs, read from their end.
