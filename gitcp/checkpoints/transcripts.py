@@ -8,6 +8,7 @@ import zlib
 
 from gitcp import git
 from gitcp.agents import find_client, transcripts
+from gitcp.errors import Error
 from gitcp.git import files
 from gitcp.git.files import Damaged, exclusive, locate_exports, move_aside, open_file, put_file
 from gitcp.text import ids, json, prompt_text, shapes
@@ -251,9 +252,11 @@ def store_transcript(
             live = _open_live(repo, source.path)
         else:
             live = -1
+        reader = Reader(repo, copy, source, bounds or Bounds())
+        if copy.size:
+            reader.check_chunks()
         if live < 0 and not copy.size:
             return None
-        reader = Reader(repo, copy, source, bounds or Bounds())
         tail = b""
         stamp = []
         end = 0
@@ -275,37 +278,41 @@ def store_transcript(
 def _open_live(repo: Repo, path: str | None) -> int:
     """A descriptor of the live transcript; -1 if there is none, or, with a warning, if it is
     unreadable."""
-    fd, why = _try_open(repo, path)
-    if why:
+    try:
+        return _open_transcript(repo, path)
+    except Error as e:
         from gitcp.text import console
 
-        console.warn_lacking(why)
-    return fd
+        console.warn_lacking(str(e))
+        return -1
 
 
 def explain_unreadable(repo: Repo, path: str | None) -> str:
     """Why an existing transcript is not read; '' if it is, or does not exist."""
-    fd, why = _try_open(repo, path)
+    try:
+        fd = _open_transcript(repo, path)
+    except Error as e:
+        return str(e)
     if fd >= 0:
         os.close(fd)
-    return why
+    return ""
 
 
-def _try_open(repo: Repo, path: str | None) -> tuple[int, str]:
-    """(a descriptor of the live transcript, else -1; why an existing one is not read)."""
+def _open_transcript(repo: Repo, path: str | None) -> int:
+    """A descriptor of the live transcript; -1 if there is none.  Raises Error if it is not read."""
     if not path or "\0" in path:
-        return -1, ""
+        return -1
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        return -1, ""
+        return -1
     except OSError as e:
-        return -1, f"the transcript {path!a} cannot be read: {e.strerror}"
+        raise Error(f"the transcript {path!a} cannot be read: {e.strerror}") from None
     why = _explain_strange(repo, path, fd)
     if why:
         os.close(fd)
-        return -1, f"the transcript {path!a} is ignored: {why}"
-    return fd, ""
+        raise Error(f"the transcript {path!a} is ignored: {why}")
+    return fd
 
 
 def _explain_strange(repo: Repo, path: str, fd: int) -> str:
@@ -352,7 +359,9 @@ def store_session(
         state["session_id"], path, redactor, scan, began=str(state.get("started_at", ""))
     )
     waiting = state.get("unread")
-    stop = waiting[0]["end"] if waiting else 0
+    stop = 0
+    if waiting:
+        stop = waiting[0]["end"]
     bounds = Bounds(most, stop, until_waiting)
     result = store_transcript(repo, source, complete, check, bounds)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))
@@ -406,9 +415,10 @@ def list_prompts(state: State, stored: StoredTranscript | None) -> list[str]:
 
 # A copy of a session's redacted transcript, so that only new lines have to be redacted.
 #
-# <common>/gitcp/transcript/<name>.redacted only grows, or is replaced by a new file, so that a
-# process that has it open reads on.  <name>.json has its size and the chunks that are stored.
-# Both are a cache: a damaged copy is written anew from the live transcript.
+# <common>/gitcp/transcript/<name>.redacted has what follows the last complete chunk; the chunks are
+# in the object database.  It only grows, or is replaced by a new file, so that a process that has
+# it open reads on.  <name>.json has the size of all and the chunks.  Both are a cache: a damaged
+# copy is written anew from the live transcript.
 TAIL = 4096  # bytes compared before reading on (doc/git.md "Notes")
 _VERSION = 1
 
@@ -425,7 +435,9 @@ def name_copy(session_id: str, agent_id: str = "") -> str:
 class Copy:
     """The copy of that name; the caller holds the lock of its session's transcripts.
 
-    known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, stamp]…],
+    known: {"size", "crc": of the last bytes of the file, "start": how many bytes of the transcript
+    are before the file, "before": the same of the file that it replaced, "chunks": [[oid, bytes,
+    stamp]…],
     "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "blocks": the checksums of
     what was read of the live file, by the MiB, "unread": true if it has more, "scan", "earlier": as
     Earlier, "document"}.
@@ -438,6 +450,7 @@ class Copy:
         self._repo = repo
         self.known: dict[str, Any] = {}
         self.fd = -1
+        self._start = 0  # of the file that is open
         self._load()
 
     def close(self) -> None:
@@ -450,41 +463,86 @@ class Copy:
         return int(self.known.get("size", 0))
 
     def read(self, start: int = 0, end: int | None = None) -> bytes:
-        """The bytes of the copy from start to end, by default to its end."""
-        if self.fd >= 0:
-            return read_span(self.fd, start, self.size if end is None else end)
-        return b""
+        """The bytes of the transcript from start to end, by default to its end.  Raises Error if a
+        chunk is missing."""
+        if self.fd < 0:
+            return b""
+        if end is None:
+            end = self.size
+        pieces: list[bytes] = []
+        if start < self._start:
+            pieces += self._read_chunks(start, min(end, self._start))
+            start = self._start
+        pieces.append(read_span(self.fd, start - self._start, end - self._start))
+        return b"".join(pieces)
+
+    def _read_chunks(self, start: int, end: int) -> Iterator[bytes]:
+        """Yield the parts of the stored chunks that are between these offsets."""
+        place = 0
+        for oid, size, _ in self.known["chunks"]:
+            if place >= end:
+                break
+            if place + size > start:
+                piece = self._repo.objects.need(oid, "blob") + b"\n"
+                yield piece[max(0, start - place) : end - place]
+            place += size
 
     def append(self, data: bytes) -> None:
         """Add data; bytes behind the end, from a killed process, are overwritten."""
         if self.fd < 0:
             self._open(os.O_RDWR | os.O_CREAT)
         try:
-            files.write_at(self.fd, data, self.size)
+            files.write_at(self.fd, data, self.size - self._start)
         except OSError:
-            os.ftruncate(self.fd, self.size)
+            os.ftruncate(self.fd, self.size - self._start)
             raise
-        self._note_end(self.size + len(data))
+        self.known["size"] = self.size + len(data)
+        self._note_end()
 
     def replace(self, data: bytes) -> None:
-        """Replace the whole copy by a new file with data."""
-        path = self._path
-        self._path = f"{self._path}.{os.getpid()}"
-        self.close()
+        """Replace the whole copy by data."""
+        self._replace_file(data)
+        self._start = 0
+        self.known.update(size=len(data), start=0, before=0)
+        self._note_end()
+
+    def _replace_file(self, data: bytes) -> None:
+        """Replace the file by a new one with data.  Raises OSError; then the old one stays."""
+        path = f"{self._path}.{os.getpid()}"
+        fd = files.open_private(self._repo, path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         try:
-            self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-            files.write_at(self.fd, data, 0)
-            put_file(self._repo.common, self._path, path)
+            files.write_at(fd, data, 0)
+            put_file(self._repo.common, path, self._path)
         except OSError:
-            files.remove_file(self._path)
+            os.close(fd)
+            files.remove_file(path)
             raise
-        self._path = path
-        self._note_end(len(data))
+        self.close()
+        self.fd = fd
 
     def save(self) -> None:
-        """Write known; the copy itself is written before."""
+        """Write known; what the file has of it is written before.  Then the chunks leave the file:
+        they are in the object database once known is written.  After a kill in between the file
+        is the one before."""
+        stored = self._count_stored()
+        if stored > self._start:
+            self.known.update(start=stored, before=self._start)
+            self._note_end()
         data = json.dumps({**self.known, "version": _VERSION}).encode()
         files.write_private(self._repo, self._json, data)
+        if stored > self._start:
+            rest = read_span(self.fd, stored - self._start, self.size - self._start)
+            try:
+                self._replace_file(rest)
+            except OSError:
+                return  # without room it stays, as after a kill
+            self._start = stored
+
+    def _count_stored(self) -> int:
+        """The bytes of complete chunks; 0 for a document, of which all is compared."""
+        if "document" in self.known:
+            return 0
+        return sum(size for _, size, _ in self.known.get("chunks", []))
 
     def _load(self) -> None:
         known = files.load_cache(self._json, shapes.TRANSCRIPT) or {"version": 0}
@@ -492,11 +550,14 @@ class Copy:
             self._open(os.O_RDWR)
         except FileNotFoundError:
             return
-        size = known.get("size", 0)
-        tail = read_span(self.fd, max(0, size - TAIL), size)
-        if known["version"] == _VERSION and known["crc"] == zlib.crc32(tail):
-            self.known = known
-            return
+        if known["version"] == _VERSION:
+            for start in (known.get("start", 0), known.get("before", 0)):
+                self._start = start
+                self.known = known
+                if self._compute_end() == known["crc"]:
+                    return
+        self.known = {}
+        self._start = 0
         self.close()  # another process may read the old file: a new one is begun
         move_aside(self._repo.common, self._path)
 
@@ -510,9 +571,13 @@ class Copy:
             move_aside(self._repo.common, self._path)
             raise FileNotFoundError(self._path) from None
 
-    def _note_end(self, size: int) -> None:
-        self.known["size"] = size
-        self.known["crc"] = zlib.crc32(read_span(self.fd, max(0, size - TAIL), size))
+    def _note_end(self) -> None:
+        self.known["crc"] = self._compute_end()
+
+    def _compute_end(self) -> int:
+        """The checksum of the last bytes of the transcript that are in the file."""
+        first = max(self.known.get("start", 0), self.size - TAIL)
+        return zlib.crc32(read_span(self.fd, first - self._start, self.size - self._start))
 
 
 def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
@@ -541,9 +606,9 @@ def read_live(path: str, start: int = 0) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe is not waited for
     try:
         size = os.fstat(fd).st_size
-        return transcripts.read_bounded(
-            lambda a, b: read_span(fd, a, b), start if start <= size else 0, size
-        )
+        if start > size:
+            start = 0
+        return transcripts.read_bounded(lambda a, b: read_span(fd, a, b), start, size)
     finally:
         os.close(fd)
 
@@ -587,10 +652,15 @@ class Reader:
         grown = old is None or _is_continued(live, size, old, compared)
         if not grown:
             blocks.clear()
-        start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
+        start = 0
+        crc = 0
+        if old and grown:
+            start = old["offset"]
+            crc = old["crc"]
         end = start
-        stored_keys = None if grown else self._list_line_keys()
-        if stored_keys is not None:
+        stored_keys = None
+        if not grown:
+            stored_keys = self._list_line_keys()
             git.append_trace("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
         goal = size
@@ -619,7 +689,9 @@ class Reader:
             tail = _read_last_lines(live, end, size, complete)
         elif complete:
             tail = transcripts.read_line(_make_reader(live), end, size)
-        return self._redact_last(tail) if tail.strip() else b""
+        if tail.strip():
+            return self._redact_last(tail)
+        return b""
 
     def _choose_end(self, live: int, start: int, goal: int) -> int:
         """The offset up to which the lines from start on are taken: goal, or that after a line if
@@ -633,7 +705,9 @@ class Reader:
         if most <= 0:
             return start
         end = transcripts.find_next_line(_make_reader(live), start + most, goal)
-        return goal if end is None else end
+        if end is None:
+            return goal
+        return end
 
     def _count_room(self) -> int:
         """How many new bytes are stored: up to the limit, or a few."""
@@ -678,10 +752,8 @@ class Reader:
         """Add redacted lines to the copy, store their chunks and scan them.  stored_keys: of the
         lines to leave out, None for none."""
         if stored_keys is not None:
-            lines = (line for line in red.split(b"\n") if line)
-            red = b"".join(
-                line + b"\n" for line in lines if _make_line_key(line) not in stored_keys
-            )
+            new = [line for line in red.split(b"\n") if _make_line_key(line) not in stored_keys]
+            red = b"".join([line + b"\n" for line in new if line])
         self._copy.append(red)
         known = self._copy.known
         known["lines"] = known.get("lines", 0) + red.count(b"\n")
@@ -701,11 +773,12 @@ class Reader:
         copy = self._copy
         st = os.fstat(live)
         signature = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
-        if copy.known.get("document") == signature or (
-            st.st_size > transcripts.LARGEST_DOCUMENT and copy.size
-        ):
+        if copy.known.get("document") == signature:
             return
-        if st.st_size > transcripts.LARGEST_DOCUMENT:
+        is_too_large = st.st_size > transcripts.LARGEST_DOCUMENT
+        if is_too_large and copy.size:
+            return
+        if is_too_large:
             data = transcripts.read_line(_make_reader(live), 0, st.st_size)
         else:
             data = read_span(live, 0, st.st_size)
@@ -728,12 +801,10 @@ class Reader:
         """Save what is known of the copy; return the oids of all its chunks with remaining after
         it.  Each is in the object database."""
         done = self._copy.known.get("chunks", [])
-        self._write_missing(done)
+        tail = self._copy.read(sum(c[1] for c in done)) + remaining
         if self._is_changed:
             self._copy.save()
-        tail = self._copy.read(sum(c[1] for c in done)) + remaining
-        document = "document" in self._copy.known
-        if document:
+        if "document" in self._copy.known:
             pieces = [tail]
         else:
             pieces = transcripts.split_chunks(tail, len(done))
@@ -759,10 +830,11 @@ class Reader:
             return
         if self._began and "earlier" not in self._copy.known:
             new = self._scan_earlier(self._scanner, new)
-        if self.scan and self.scan["bytes"]:
-            self.scan = self._scanner(new, self.scan)
-        else:
+        earlier = self._find_continued()
+        if earlier is None:
             self.scan = self._scan_all(self._scanner)
+        else:
+            self.scan = self._scanner(new, earlier)
         self._copy.known["scan"] = self.scan
 
     def _scan_earlier(self, scanner: Scanner, new: bytes) -> bytes:
@@ -776,16 +848,14 @@ class Reader:
             seen = parse_time(str(self.scan["last_timestamp"]))
         if began is None or (seen is not None and seen >= began):
             return new  # what was read was not divided
-        continues = self.scan and self.scan["bytes"]
-        is_first = self._copy.size == len(new)
-        if continues or is_first:
-            lines = new
-        else:
+        earlier = self._find_continued()
+        lines = new
+        if earlier is None and self._copy.size != len(new):
             lines = self._copy.read()
         count = _count_older(lines, began, scanner)
         if count is None:
             return new
-        scan = scanner(lines[:count], self.scan if continues else None)
+        scan = scanner(lines[:count], earlier)
         self._copy.known["earlier"] = _note_costs(scan)
         if not scan["bytes"]:
             return new
@@ -804,14 +874,23 @@ class Reader:
     def _redact_last(self, tail: bytes) -> bytes:
         red = self._redactor.redact_jsonl(tail)
         if self._scanner:
-            continues = self.scan and self.scan["bytes"]
-            data = red if continues else self._copy.read() + red
-            self.scan = self._scanner(data, self.scan if continues else None)
+            earlier = self._find_continued()
+            data = red
+            if earlier is None:
+                data = self._copy.read() + red
+            self.scan = self._scanner(data, earlier)
         return red
 
-    def _write_missing(self, done: list[Any]) -> None:
-        """Write the chunks again that a prune has removed.  While the packs have the stamp of a
-        chunk, it is there."""
+    def _find_continued(self) -> Any:
+        """The scan of the lines before, which the scanner continues; None if it cannot."""
+        if self.scan and self.scan["bytes"]:
+            return self.scan
+        return None
+
+    def check_chunks(self) -> None:
+        """Begin the copy anew if a prune has removed a chunk: the live file then brings it again.
+        While the packs have the stamp of a chunk, it is there."""
+        done = self._copy.known.get("chunks", [])
         packs = self._repo.objects.packs
         stamps = packs.list_stamps()
         unsure = {c[0]: packs.find_stamp(c[0]) for c in done if c[2] not in stamps}
@@ -820,18 +899,19 @@ class Reader:
         absent = self._repo.objects.list_absent(
             oid for oid, stamp in unsure.items() if stamp is None
         )
-        offset = 0
+        if absent:
+            git.append_trace("transcript", "chunks of the copy are missing: it is begun anew")
+            self._copy.known = {}
+            self._copy.replace(b"")
+            self.scan = None
+            self.is_whole = True
+            return
         for chunk in done:
-            oid, size, _ = chunk
-            if oid in absent:
-                self._repo.objects.write("blob", self._copy.read(offset)[: size - 1])
-            elif oid in unsure:
-                stamp = unsure[oid]
+            if chunk[0] in unsure:
+                stamp = unsure[chunk[0]]
                 if stamp is None:
-                    chunk[2] = packs.stamp_others()
-                else:
-                    chunk[2] = stamp
-            offset += size
+                    stamp = packs.stamp_others()
+                chunk[2] = stamp
         self._is_changed = True
 
 
@@ -871,7 +951,9 @@ def _find_stop(live: int, start: int, stop: int, size: int) -> int:
     if stop <= start:
         return start
     end = transcripts.find_next_line(_make_reader(live), stop - 1, size)
-    return size if end is None else end
+    if end is None:
+        return size
+    return end
 
 
 def _read_last_lines(live: int, end: int, size: int, complete: bool) -> bytes:

@@ -135,7 +135,7 @@ KINDS = (
             COMMON,
             "transcript/<session>",
             "copy left",
-            "a redacted copy, and how far it goes",
+            "its redacted end, and how far it goes",
         ),
         File(
             "checkpoints",

@@ -217,7 +217,7 @@ _SCAN = {
 _COUNTS = [is_count]
 TRANSCRIPT = {
     **dict.fromkeys(("version", "size", "crc"), is_count),
-    **dict.fromkeys(("lines?", "parts?"), is_count),
+    **dict.fromkeys(("start?", "before?", "lines?", "parts?"), is_count),
     "chunks?": [is_chunk],
     "blocks?": _COUNTS,
     "unread?": bool,

@@ -148,6 +148,18 @@ def test_packs_are_joined_and_what_is_in_two_of_them_is_there_once(objects: Obje
     assert len({p.stem for p in PACKS.iterdir()}) == len(list(PACKS.glob("*.idx")))
 
 
+def test_what_grows_in_each_of_many_packs_is_stored_once(objects: Objects) -> None:
+    """As the end of a conversation does from turn to turn; it is read without git."""
+    talk = "".join(f"{number} {os.urandom(9).hex()}\n" for number in range(LATER * 100))
+    grown = [talk[: len(talk) * number // LATER] for number in range(1, LATER + 1)]
+    oids = [oid for text in grown for oid in write(objects, text, os.urandom(400).hex())]
+    [pack] = PACKS.glob("*.pack")
+    assert pack.stat().st_size < len(talk)  # the sum is many times as large
+    assert_readable(*oids)
+    reader = packs.Packs(objects.repo)
+    assert [reader.read_small(oid)[1].decode() for oid in oids[::2]] == grown
+
+
 def test_large_packs_and_those_git_counts_on_are_not_joined(objects: Objects) -> None:
     [large] = write(objects, os.urandom(5 << 20).hex())
     first = {path.name for path in PACKS.glob("*.pack")}

@@ -23,6 +23,9 @@ _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _BY_OFFSET = 6
 _BY_NAME = 7
 _LONGEST = 10  # bytes of a number
+# First bytes that two versions of an object share: of a tree the mode and the name of an entry,
+# before its object name.
+_ALIKE = {_KINDS["commit"]: 4, _KINDS["tree"]: 12, _KINDS["blob"]: 64}
 _INDEX = b"\xfftOc\0\0\0\2"
 _FANOUT = len(_INDEX)
 HEAD = _OIDS = _FANOUT + 256 * 4
@@ -136,6 +139,20 @@ def parse_object(data: bytes, width: int) -> tuple[str, str | int, bytes] | None
     if content is None:
         return None
     return (kind, base, content)
+
+
+def parse_head(data: bytes) -> bytes:
+    """The kind of the object at the start of data, as the pack has it, and the first bytes of its
+    content, by which a file or a directory is known again after a change; b"" for a delta."""
+    number = data[0] >> 4 & 7
+    _, start = _read_number(data, 0)
+    most = _ALIKE.get(number)
+    if most is None:
+        return b""
+    try:
+        return b"%d %b" % (number, zlib.decompressobj().decompress(data[start:], most))
+    except zlib.error:
+        return b""
 
 
 def _read_number(data: bytes, start: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from gitcp.git.gitdir import Unsure, pack_format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
     from typing import BinaryIO, TypeAlias
 
     from gitcp.git import Location
@@ -557,6 +557,7 @@ def count_objects(repo: Location) -> int | None:
 _SMALL = 1 << 16  # bytes of an index in the file
 _MOST = 1 << 22  # bytes of the file
 _DEEPEST = 50  # deltas between an object and one that is whole; git makes no more
+_HEAD = 512  # bytes of a pack that are read to tell which objects are alike: zlib has tables first
 
 
 class Index:
@@ -610,10 +611,8 @@ class Index:
         offset = self._find_offset(oid)
         deltas = list[bytes]()
         try:
-            if offset >= 0 and self._pack < 0:
-                self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
             while offset >= 0 and len(deltas) < _DEEPEST:
-                data = os.pread(self._pack, pack_format.SMALL, offset)
+                data = os.pread(self._open_pack(), pack_format.SMALL, offset)
                 packed = pack_format.parse_object(data, len(oid) // 2)
                 if packed is None:
                     break
@@ -630,6 +629,23 @@ class Index:
         except (OSError, ValueError):
             pass  # joined with others meanwhile, or damaged
         return None
+
+    def read_head(self, oid: str) -> bytes:
+        """Some first bytes of an object, after its kind; b"" for a delta, and if it cannot be
+        read."""
+        offset = self._find_offset(oid)
+        try:
+            if offset >= 0:
+                return pack_format.parse_head(os.pread(self._open_pack(), _HEAD, offset))
+        except OSError:
+            pass  # joined with others meanwhile
+        return b""
+
+    def _open_pack(self) -> int:
+        """A descriptor of the pack.  Raises OSError."""
+        if self._pack < 0:
+            self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
+        return self._pack
 
     def _find_offset(self, oid: str) -> int:
         """The offset of an object in the pack; -1 if the pack does not have it."""
@@ -741,8 +757,10 @@ def _locate_file(repo: Location) -> str:
     return repo.join_shared("indexes")
 
 
-# Upkeep of gitcp's packs: join small ones.
+# Upkeep of gitcp's packs: join small ones.  What begins alike, such as a file or the end of a
+# conversation at the end of each turn, becomes deltas of one another.
 _JOINED = 8 << 20  # bytes of the largest pack that is joined
+_DELTAS = 2 << 20  # bytes of packs that are joined, up to which new deltas are worth their time
 _WITHIN = 2  # a pack that is joined has at most this many times the size of all smaller ones
 _MULTI = "multi-pack-index"
 _LEFT = 43200.0  # seconds; an older lock of git was left behind
@@ -806,7 +824,7 @@ def _read_size(folder: str, name: str) -> int:
 
 def _write_joined(repo: Location, folder: str, packs: list[str]) -> None:
     try:
-        joined = copy_objects(repo, _list_oids(repo, folder, packs))
+        joined = _copy_packs(repo, folder, packs)
     except (GitError, OSError):
         from gitcp.git.gitdir import plain
 
@@ -814,7 +832,7 @@ def _write_joined(repo: Location, folder: str, packs: list[str]) -> None:
         packs = [name for name in packs if plain.is_intact(repo, os.path.join(folder, name))]
         if len(packs) < 2:
             return
-        joined = copy_objects(repo, _list_oids(repo, folder, packs))
+        joined = _copy_packs(repo, folder, packs)
     needed = _read_multi_index(folder)  # again: git may have written it since
     for name in packs:
         if name != joined and name.encode() not in needed:
@@ -823,25 +841,34 @@ def _write_joined(repo: Location, folder: str, packs: list[str]) -> None:
     add_index(repo, joined, files.peek(os.path.join(folder, f"{joined}.idx")))
 
 
-def _list_oids(repo: Location, folder: str, packs: Iterable[str]) -> set[str]:
-    indexes = (open_index(repo, os.path.join(folder, name)) for name in packs)
-    found: set[str] = set()
-    for index in indexes:
+def _copy_packs(repo: Location, folder: str, packs: list[str]) -> str:
+    """Make a pack of all objects of some packs."""
+    heads: dict[str, str] = {}  # oid -> the head of its object, if that is whole
+    may_have_deltas = sum(_read_size(folder, name) for name in packs) <= _DELTAS
+    for name in packs:
+        index = open_index(repo, os.path.join(folder, name))
         for oid in index.list_oids():
-            found.add(oid)
-    return found
+            head = index.read_head(oid) if may_have_deltas else b""
+            if head:
+                heads[oid] = f"{crc32(head):08x}"
+            else:
+                heads[oid] = ""
+    return copy_objects(repo, heads, heads if may_have_deltas else None)
 
 
-def copy_objects(repo: Location, oids: Iterable[str]) -> str:
-    """Make a pack of objects of other packs, and move it into place; return its name.  Raises
-    GitError and OSError."""
+def copy_objects(
+    repo: Location, oids: Iterable[str], alike: Mapping[str, str] | None = None
+) -> str:
+    """Make a pack of objects of other packs, and move it into place; return its name.  alike: as
+    for plain.pack_objects().  Raises GitError and OSError."""
     from gitcp.git.gitdir import plain
 
     folder = os.path.join(make_workshop(repo), f"joined-{os.getpid()}")
     base = os.path.join(folder, "pack")
     repo.make_folder(folder)
     try:  # git leaves what it could not finish
-        name = plain.pack_objects(repo, oids, base, plain.build_quarantine(repo, folder))
+        quarantine = plain.build_quarantine(repo, folder)
+        name = plain.pack_objects(repo, oids, base, quarantine, alike)
         place_pack(repo, name, f"{base}-{name}")
     finally:
         plain.remove_folder(folder)

@@ -33,8 +33,11 @@ _ENV = {"GIT_FLUSH": "1"}
 _PACK = (
     "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
     " -c pack.packSizeLimit=0 -c pack.writeReverseIndex=false"
-    " pack-objects -q --window=0 --no-reuse-delta"
+    " pack-objects -q --delta-base-offset"
 )
+# Few are compared, and few follow one another: a hook waits for these deltas, and reads them.
+_DELTAS = ("--window=3", "--depth=10")
+_NO_DELTAS = ("--window=0",)  # but those that there are
 _DETAILS = 5  # lines of stat data after an entry of `ls-files --debug`
 
 
@@ -170,6 +173,10 @@ class Index:
     def read_object(self, oid: str) -> None:
         """None: git reads it."""
 
+    def read_head(self, oid: str) -> bytes:
+        """b"": git would have to read it."""
+        return b""
+
     def read_small(self) -> bytes:
         """b"": its bytes are not kept."""
         return b""
@@ -200,10 +207,24 @@ def build_quarantine(repo: Location, folder: str) -> dict[str, str]:
     return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
 
 
-def pack_objects(repo: Location, oids: Iterable[str], base: str, env: Mapping[str, str]) -> str:
-    """Make the pack <base>-<name> of objects, none of them as a delta; return its name."""
-    lines = "".join(f"{oid}\n" for oid in oids).encode()
-    return repo.git.run(*_PACK.split(), base, stdin=lines, env=env)[1].decode().strip()
+def pack_objects(
+    repo: Location,
+    oids: Iterable[str],
+    base: str,
+    env: Mapping[str, str],
+    alike: Mapping[str, str] | None = None,
+) -> str:
+    """Make the pack <base>-<name> of objects; return its name.
+
+    alike: oid -> a word that an object has in common with those of which it may be a delta, for
+    some of them; None to make no deltas."""
+    if alike is None:
+        args = [*_PACK.split(), *_NO_DELTAS, base]
+        lines = [f"{oid}\n" for oid in oids]
+    else:
+        args = [*_PACK.split(), *_DELTAS, base]
+        lines = [f"{oid} {alike.get(oid, '')}\n" for oid in oids]
+    return repo.git.run(*args, stdin="".join(lines).encode(), env=env)[1].decode().strip()
 
 
 def read_log(repo: Location, ref: str) -> Iterator[Move]:

@@ -8,8 +8,9 @@ import os
 import shutil
 
 from gitcp.agents import transcripts
+from gitcp.checkpoints.redactor import redact_transcript
 from gitcp.checkpoints.stored import list_remote_branches, list_session_ids
-from gitcp.checkpoints.transcripts import Copy, locate_copy
+from gitcp.checkpoints.transcripts import Copy, locate_copy, read_live
 from gitcp.checkpoints.writing import move_refs
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import decode_name, encode_name, files, refs
@@ -181,14 +182,37 @@ def _read_transcripts(repo: Repo) -> Iterator[bytes]:
             continue
         with exclusive(repo, f"transcript-{stem.partition('~')[0]}"):
             copy = Copy(repo, stem)
-            start = 0
-            stored = copy.known.get("chunks", [])
-            for _, size, _ in stored:
-                yield from _list_stages(copy.read(start, start + size))
-                start += size
-            for chunk in transcripts.split_chunks(copy.read(start), len(stored)):
-                yield from _list_stages(chunk)
+            try:
+                yield from _read_copy(copy)
+            except Error:  # a chunk is missing
+                yield from _read_live(repo, stem)
             copy.close()
+
+
+def _read_copy(copy: Copy) -> Iterator[bytes]:
+    start = 0
+    stored = copy.known.get("chunks", [])
+    for _, size, _ in stored:
+        yield from _list_stages(copy.read(start, start + size))
+        start += size
+    for chunk in transcripts.split_chunks(copy.read(start), len(stored)):
+        yield from _list_stages(chunk)
+
+
+def _read_live(repo: Repo, session_id: str) -> Iterator[bytes]:
+    """The chunks of a session's own transcript, if it is still there."""
+    state = session.load_state(repo, session_id)
+    path = ""
+    if state:
+        path = state.get("transcript_path") or ""
+    if not path:
+        return
+    try:
+        redacted = redact_transcript(repo, read_live(path), session_id)
+    except (Error, OSError):
+        return
+    for chunk in transcripts.split_chunks(redacted):
+        yield from _list_stages(chunk)
 
 
 def _list_stages(chunk: bytes) -> Iterator[bytes]:

@@ -196,6 +196,36 @@ def test_chunks_whose_pack_a_killed_process_left_unfinished_are_written_again(
         assert joined(keep(r, "s", live)) == live.read_bytes()
 
 
+def test_the_copy_has_what_no_chunk_has(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 1500, 20))
+    copy = repo / ".git/gitcp/transcript/s.redacted"
+    with Objects(r):
+        first = keep(r, "s", live)
+        assert first.read() == live.read_bytes() == b"".join(first.list_lines())
+    sizes = [len(blob(oid)) for oid in first.chunks]
+    assert len(sizes) > 3
+    assert copy.stat().st_size == sizes[-1] < live.stat().st_size / 3
+
+    # A process is killed when what is known of the copy is written, and the copy is not yet.
+    live.write_bytes(live.read_bytes() + lines(1500, 3000, 20))
+    with Objects(r), monkeypatch.context() as killed:
+        killed.setattr(transcripts, "put_file", raise_full)
+        keep(r, "s", live)
+    assert copy.stat().st_size > live.stat().st_size / 3
+    for end in (3001, 4500):
+        live.write_bytes(live.read_bytes() + lines(3000, end, 20))
+        with Objects(r):
+            assert keep(r, "s", live).read() == live.read_bytes()
+    assert copy.stat().st_size < live.stat().st_size / 3
+
+
+def raise_full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
 def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 1500, 20))
