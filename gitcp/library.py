@@ -19,8 +19,8 @@ from gitcp.lines.committed import history
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.record.turn import sessions
 from gitcp.steps import abandoned
-from gitcp.steps.back import steps
-from gitcp.steps.back.restore import name_in_worktree, read_present
+from gitcp.steps.back import named
+from gitcp.steps.back.present import name_in_worktree, read_present
 from gitcp.steps.commits import open_work
 from gitcp.text import console
 
@@ -78,7 +78,7 @@ class Repository:
         """The records behind a name or its beginning: the checkpoints of a commit, a checkpoint, a
         session or a point; transcripts are bytes."""
         with self._open_objects() as repo:
-            return steps.show_trees(repo, name)
+            return named.show_trees(repo, name)
 
     def checkpoint(self, name: str) -> Record:
         """The first checkpoint that show() gives."""

@@ -26,7 +26,7 @@ from gitcp.record.session import others
 from gitcp.steps import abandoned_rules
 from gitcp.steps.back import removed
 from gitcp.steps.back.plan import is_below
-from gitcp.steps.back.restore import KeptEdits, Present, read_kept_edits, read_present
+from gitcp.steps.back.present import KeptEdits, Present, read_kept_edits, read_present
 from gitcp.text.ids import EDITS
 from gitcp.text.line_replay import Replay, Version
 

@@ -11,6 +11,7 @@ from gitcp.link import commits, condense
 from gitcp.record.match import write_refused
 from gitcp.record.session import make_id
 from gitcp.steps import undo
+from gitcp.steps.step import NOTE, Effect
 from gitcp.text.ids import pick_match
 from gitcp.text.spans import abbreviate
 
@@ -86,12 +87,18 @@ def _edit_note(
     notes.edit_note(repo, commit["oid"], lambda note: edit(note or b"", *args))
     after = notes.read_note(repo.objects, commit["oid"])
     if before != after:
-        old, new = (
-            None if text is None else repo.objects.write("blob", text) for text in (before, after)
-        )
-        effect = {"note": commit["oid"], "old": old, "new": new}
+        old = _store_note(repo, before)
+        new = _store_note(repo, after)
+        effect = Effect(NOTE, commit["oid"], old, new)
         undo.record_step(repo, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
         commit_lines.keep_ai_note(repo, [commit["oid"]])
+
+
+def _store_note(repo: Repo, text: bytes | None) -> str | None:
+    """The blob of a note; None for none."""
+    if text is None:
+        return None
+    return repo.objects.write("blob", text)
 
 
 def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:

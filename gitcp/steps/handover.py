@@ -13,8 +13,8 @@ from gitcp.git import decode_name
 from gitcp.git.objects import Lookup, find_file, read_commit
 from gitcp.record.session import client_transcript, others
 from gitcp.steps import abandoned, handover_text
-from gitcp.steps.back import conversation, steps
-from gitcp.steps.back.restore import Present, read_present
+from gitcp.steps.back import conversation, named
+from gitcp.steps.back.present import Present, read_present
 from gitcp.text import console
 from gitcp.text.prompt_text import is_notification
 from gitcp.text.spans import abbreviate
@@ -52,9 +52,9 @@ def make_handover(repo: Repo, name: str, size: int) -> Handover:
     Error if it has several, or if no transcript is stored.
     """
     stored = _find_session(repo, name)
-    session_id = stored["session_id"]
-    agent = stored["agent"]
-    data = stored["transcript"]
+    session_id = stored.session_id
+    agent = stored.agent
+    data = stored.transcript
     # The client's own has also the turns since the last checkpoint.
     data = client_transcript.read_live(others.peek_state(repo, session_id) or {}) or data
     if not data:
@@ -105,7 +105,8 @@ def _gather(
 
 
 def _find_session(repo: Repo, name: str) -> Stored:
-    stored = {s["session_id"]: s for s in conversation.read_stored(repo, name)[1]}
+    sessions = conversation.read_stored(repo, name).sessions
+    stored = {session.session_id: session for session in sessions}
     if len(stored) > 1:
         raise Error(f"'{name}' has several sessions, name one: {', '.join(stored)}")
     return next(iter(stored.values()))
@@ -159,7 +160,7 @@ def _list_work(arguments: Any) -> Iterator[str]:
 def _list_files(repo: Repo, session_id: str) -> set[str]:
     """The paths that a session changed, by its checkpoints and its open edits."""
     touched: set[str] = set()
-    for record in steps.show_trees(repo, session_id):
+    for record in named.show_trees(repo, session_id):
         if record["type"] == "session":
             touched |= set(record.get("files_touched") or ())
             for checkpoint in record["checkpoints"]:

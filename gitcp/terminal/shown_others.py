@@ -7,8 +7,7 @@ from typing import Any
 
 from gitcp.agents.reading import prompts_done
 from gitcp.steps import handover_text
-from gitcp.steps.back import plan
-from gitcp.steps.back.plan import describe_lacking
+from gitcp.steps.back.point import AFTER, describe_lacking, shorten_ids
 from gitcp.terminal.rows import INDENT, NO_LIMIT, Row, draw_row, name_state
 from gitcp.terminal.shown import View, draw_prompt, draw_prompted
 from gitcp.terminal.usage import format_usage
@@ -163,8 +162,8 @@ def draw_point(record: Record, view: View) -> Iterator[Line]:
     """A point that is not a checkpoint, as gitcp.steps.back.steps makes it."""
     kind, whose = _POINTS[record["kind"]]
     text = prompt_text.read_first_line(record["session_prompt"])
-    point: Any = {**record, "id": record["id"].removesuffix(":after")}
-    [name] = plan.shorten_names([point]).values()
+    point_id = record["id"].removesuffix(AFTER)
+    name = shorten_ids([point_id])[point_id]
     row = Row(
         record["id"] if view.verbose else name,
         view.ago(record["time"]),

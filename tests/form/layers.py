@@ -55,7 +55,9 @@ PURE = set(
     gitcp.record.match.holding gitcp.record.match.linking gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
     gitcp.setup.care.sentences
-    gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.plan
+    gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.lineage
+    gitcp.steps.back.plan gitcp.steps.back.point gitcp.steps.back.taking_back
+    gitcp.steps.step gitcp.steps.undo_tree
     gitcp.steps.commits.parts gitcp.steps.handover_text gitcp.terminal.answers
     gitcp.terminal.causes gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual
     gitcp.terminal.recap gitcp.terminal.rows gitcp.terminal.stats gitcp.terminal.status

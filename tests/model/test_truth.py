@@ -34,20 +34,25 @@ Owners = dict[str, set[str]]  # path -> the sessions whose work a change there h
 class Change:
     """What one tree has and another lacks, by git's plumbing.
 
-    owners: path -> the sessions whose lines are added there.  paths: all that differ.  gone: those
-    that are deleted."""
+    owners: path -> the sessions whose lines are added there and stood nowhere before: a file that
+    is new may be a moved or copied one.  paths: all that differ.  gone: those that are deleted."""
 
-    def __init__(self, story: Story, old: str, new: str) -> None:
+    def __init__(self, story: Story, old: str, new: str, base: str = "") -> None:
+        """base: the commit that has the lines that stood before; '' for old."""
         self.owners: Owners = {}
         self.paths: set[str] = set()
         self.gone: set[str] = set()
-        rows = story.plumb("diff-tree", "-r", "--no-renames", "--name-status", old, new)
-        for row in rows.splitlines():
-            kind, path = row.split("\t")
+        changed = story.plumb("diff-tree", "-r", "--no-renames", "--name-status", old, new)
+        rows = [row.split("\t") for row in changed.splitlines()]
+        known: set[str] = set()
+        if any(kind == "A" for kind, _ in rows):
+            for path in story.plumb("ls-tree", "-r", "--name-only", base or old).splitlines():
+                known.update(story.plumb("show", f"{base or old}:{path}").splitlines())
+        for kind, path in rows:
             self.paths.add(path)
             before = [] if kind == "A" else story.plumb("show", f"{old}:{path}").splitlines()
             after = [] if kind == "D" else story.plumb("show", f"{new}:{path}").splitlines()
-            names = {find_writer(line) for line in set(after) - set(before)}
+            names = {find_writer(line) for line in set(after) - set(before) - known}
             self.owners[path] = names & set(SESSIONS)
             if kind == "D":
                 self.gone.add(path)
@@ -344,7 +349,7 @@ class Story:
         for number, oid in enumerate(entries):
             changes = [Change(self, f"{oid}^1", oid)]
             if len(self.plumb("rev-list", "--parents", "-n", "1", oid).split()) == 4:
-                changes.append(Change(self, EMPTY, f"{oid}^3"))
+                changes.append(Change(self, EMPTY, f"{oid}^3", f"{oid}^1"))
             must = {sid for change in changes for names in change.owners.values() for sid in names}
             paths = {path for change in changes for path in change.paths}
             may = must | {sid for path in paths for sid in self.touched.get(path, ())}

@@ -11,7 +11,7 @@ from gitcp.git import decode_name, encode_name, shell
 from gitcp.git.objects import Objects, compare_trees, pack_care, patches
 from gitcp.git.repo import Repo
 from gitcp.lines import absent
-from gitcp.steps.back import steps
+from gitcp.steps.back import named
 from gitcp.steps.commits import open_work
 from gitcp.steps.commits.selection import Named, select
 from gitcp.steps.commits.work import read_work
@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> int:
             if args.old is None:
                 pair = _find_work(repo, args)
             else:
-                pair = [steps.find_tree(repo, name) for name in (args.old, args.new)]
+                pair = [named.find_tree(repo, name) for name in (args.old, args.new)]
             if args.json:
                 return cli.write_records(_list_changes(repo, pair, argv[end + 1 :]))
         with absent.stand_in(repo, absent.ask_difference(*pair), lost=True) as found:

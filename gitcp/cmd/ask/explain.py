@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.steps.back.plan import Point
+    from gitcp.steps.back.point import Point
     from gitcp.text.record_types import Record
     from gitcp.text.spans import Line
 
@@ -75,7 +75,8 @@ def _list_plain(repo: Repo, name: str | None, args: Namespace) -> Iterator[Recor
     """The records of a name as gitcp show writes them, or the checkpoints of this branch."""
     if name is None:
         with Objects(repo):
-            yield from map(points.make_record, _list_branch(repo))
+            for point in _list_branch(repo):
+                yield point.make_record()
         return
     for entry in _read_records(repo, name, args.offline):
         yield show.build_plain(entry, args.full, talk=not args.short)
@@ -136,7 +137,7 @@ def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
 def _list_branch(repo: Repo) -> list[Point]:
     """The checkpoints of this branch."""
     listed = points.list_points(repo, depth=_COMMITS)
-    return [point for point in listed if point["kind"] in ("temporary", "archived", "committed")]
+    return [point for point in listed if point.kind in ("temporary", "archived", "committed")]
 
 
 def _draw_points(repo: Repo) -> Iterator[Line]:
@@ -149,12 +150,12 @@ def _draw_points(repo: Repo) -> Iterator[Line]:
         branch_points = _list_branch(repo)
     rows: dict[str, Record] = {}
     for point in branch_points:
-        key = point["condensation_id"] or point["id"]
-        kinds = ["Task"] if point["is_task_checkpoint"] else []
-        kinds += [] if point["condensation_id"] else ["temporary"]
-        prompt = point["session_prompt"]
+        key = point.condensation_id or point.id
+        kinds = ["Task"] if point.is_task_checkpoint else []
+        kinds += [] if point.condensation_id else ["temporary"]
+        prompt = point.session_prompt
         row = rows.setdefault(key, {"id": key, "kinds": kinds, "prompt": prompt, "rows": []})
-        commit = {"time": point["time"], "oid": point["id"], "message": point["message"]}
+        commit = {"time": point.time, "oid": point.id, "message": point.message}
         row["rows"] += [] if commit in row["rows"] else [commit]
     shown_rows = list(rows.values())[:_POINTS]
     yield from answers.draw_branch(branch, shown_rows, term.format_time)

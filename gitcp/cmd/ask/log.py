@@ -17,7 +17,7 @@ from gitcp.link import commits, relink
 from gitcp.record import is_off, match, open_context
 from gitcp.steps import abandoned
 from gitcp.steps.abandoned_rules import has_text
-from gitcp.steps.back import restore
+from gitcp.steps.back import present
 from gitcp.terminal import answers, cli, history
 from gitcp.text import term
 
@@ -118,7 +118,7 @@ def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:
     if args.all or args.graph or args.oneline or args.stat or args.author:
         args.error("--abandoned takes only -n, --since, --until, --grep, -p, --json and paths")
     repo = Repo.find_here()
-    scopes = [restore.name_in_worktree(repo, name) for name in (*args.revision, *paths)]
+    scopes = [present.name_in_worktree(repo, name) for name in (*args.revision, *paths)]
     with pack_care.open_scratch(repo) as repo, Objects(repo):
         times = _read_times(repo, args)
         listed = abandoned.list_turns(repo, scopes)

@@ -13,7 +13,7 @@ from gitcp.git.objects import Objects, pack_care, read_commit
 from gitcp.git.objects.object_lists import read_names
 from gitcp.git.repo import Repo
 from gitcp.link import commits
-from gitcp.steps.back import steps
+from gitcp.steps.back import named
 from gitcp.terminal import cli, rows, shown, shown_others
 from gitcp.text import term
 
@@ -78,7 +78,7 @@ def _show_in(repo: Repo, args: Namespace) -> None:
     with pack_care.open_scratch(repo, args.patch) as opened, Objects(opened):
         commits.fetch_missing(opened, args.name, offline=args.offline)
         try:
-            records = steps.show_trees(opened, args.name, lazy=not args.json)
+            records = named.show_trees(opened, args.name, lazy=not args.json)
         except commits.NoSession as e:
             _show_nothing(opened, e.oid, args)
             return
@@ -88,7 +88,7 @@ def _show_in(repo: Repo, args: Namespace) -> None:
             cli.write_records(build_plain(r, args.full) for r in records)
         else:
             if args.patch:
-                patches = [steps.choose_patch(opened, r) for r in records]
+                patches = [named.choose_patch(opened, r) for r in records]
             else:
                 patches = []
             lines = draw_records(records, _read_view(args))

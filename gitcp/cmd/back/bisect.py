@@ -20,8 +20,10 @@ from gitcp.record import session
 from gitcp.record.session import others
 from gitcp.record.turn import sessions
 from gitcp.setup.care import unfinished
-from gitcp.steps.back import points, restore, steps
-from gitcp.steps.back.restore import Present, read_present
+from gitcp.steps.back import named, points, steps
+from gitcp.steps.back.point import AFTER
+from gitcp.steps.back.preparing import DIFF
+from gitcp.steps.back.present import Present, name_in_worktree, read_present
 from gitcp.steps.commits import scratch
 from gitcp.terminal import cli
 from gitcp.text import console, ids, spans, term
@@ -66,7 +68,7 @@ OPTIONS: Rows = (
         "<bad>",
         "where it fails (default: the worktree as it is)",
         nargs="?",
-        default=steps.WORKTREE,
+        default=named.WORKTREE,
     ),
     make_value("words", "<command>", "the command and its arguments (after --)", nargs="*"),
 )
@@ -112,7 +114,7 @@ def _bisect(repo: Repo, args: Namespace) -> int:
     history = read_history(present, args.good, args.bad, session)
     if not history.changes:
         raise Error(f"nothing has changed between '{args.good}' and '{args.bad}'")
-    search = Search(history, args, restore.name_in_worktree(repo, "."))
+    search = Search(history, args, name_in_worktree(repo, "."))
     if args.dry_run:
         return search.list_changes()
     with _open_place(present, args, mover) as place:
@@ -137,7 +139,7 @@ def _open_place(
         with scratch.InPlace(repo, mover, present.tree) as place:
             yield place
         return
-    shared = [restore.name_in_worktree(repo, path) for path in args.share]
+    shared = [name_in_worktree(repo, path) for path in args.share]
     for path in shared:
         if not os.path.lexists(os.path.join(repo.worktree, path)):
             raise Error(f"no such file: '{path}'")
@@ -330,7 +332,7 @@ class Search:
             before = self._history.changes[low - 1][-1]["who"]
         else:
             before = ids.UNKNOWN
-        point = _get_id(first) or (f"{_get_id(before)}{points.AFTER}" if _get_id(before) else "")
+        point = _get_id(first) or (f"{_get_id(before)}{AFTER}" if _get_id(before) else "")
         if point:
             yield "\nto go back before it", f"gitcp rewind --to {shlex.quote(point)}"
         for name in dict.fromkeys(_get_id(change["who"]) for change in changes):
@@ -358,7 +360,7 @@ class Search:
         ways = ("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
         ignored = [decode_name(name) for name in self._repo.git.read_records(*ways)]
         folders = tuple(path for path in ignored if path.endswith("/"))
-        shared = {restore.name_in_worktree(self._repo, path) for path in self._args.share}
+        shared = {name_in_worktree(self._repo, path) for path in self._args.share}
         whole = [path for path in ignored if path in folders or not path.startswith(folders)]
         lacking = [path for path in whole if path.rstrip("/") not in shared]
         if lacking:
@@ -380,7 +382,7 @@ class Search:
             return
         low, high = rules.find_range(self._found)
         trees = [self._history.read_tree(number) for number in (low, high)]
-        diff = decode_name(self._repo.git.run(*points.DIFF, *trees)[1])
+        diff = decode_name(self._repo.git.run(*DIFF, *trees)[1])
         cut = ""
         if len(diff) > _MOST_TOLD:
             cut = "\n(the rest is left out)"

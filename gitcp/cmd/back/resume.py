@@ -83,15 +83,15 @@ def run(argv: Sequence[str]) -> int:
         repo.git.run("switch", "--", args.name, filters=True)
     with Objects(repo):
         commits.fetch_missing(repo, args.name, conversation.DEPTH, offline=args.offline)
-        commit, stored = conversation.read_stored(repo, args.name)
-        cwd = _find_folder(repo, args, commit)
-        newest = {session["session_id"]: session for session in stored}.values()
+        stored = conversation.read_stored(repo, args.name)
+        cwd = _find_folder(repo, args, stored.commit)
+        newest = {session.session_id: session for session in stored.sessions}.values()
         restored = [
             conversation.plan_restoring(repo, session, cwd, args.force) for session in newest
         ]
         conversation.write_restored(repo, restored, args.name)
     _report_restored(restored, args)
-    if any(outcome["what"] == conversation.IMPOSSIBLE for outcome in restored):
+    if any(outcome.what == conversation.IMPOSSIBLE for outcome in restored):
         return NO
     return OK
 
@@ -144,13 +144,12 @@ def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:
 
 def _report_restored(restored: Sequence[Restored], args: Namespace) -> None:
     if args.json:
-        records = ({k: v for k, v in outcome.items() if k != "effects"} for outcome in restored)
-        cli.write_records({"type": "conversation", **record} for record in records)
+        cli.write_records(outcome.make_record() for outcome in restored)
         return
     for outcome in restored:
-        words = _WORDS[outcome["what"]]
-        cli.show(f"session {outcome['session_id']} ({outcome['agent']}) {words}")
-        for note in outcome["notes"]:
+        words = _WORDS[outcome.what]
+        cli.show(f"session {outcome.session_id} ({outcome.agent}) {words}")
+        for note in outcome.notes:
             cli.show(f"  note: {note}")
-        if outcome["command"]:
-            cli.show(f"  {outcome['command']}")
+        if outcome.command:
+            cli.show(f"  {outcome.command}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 
 from gitcp.cmd.back import undo
 from gitcp.commands import JSON, make_flag, make_value
@@ -14,8 +15,10 @@ from gitcp.link import commits
 from gitcp.record.journal import stashes
 from gitcp.record.session import others
 from gitcp.steps import effects
-from gitcp.steps.back import conversation, ignored, plan, points, restore, steps
-from gitcp.steps.back.restore import read_kept_edits
+from gitcp.steps.back import conversation, ignored, moments, named, plan, points, steps, wishes
+from gitcp.steps.back.point import describe_lacking, shorten_names
+from gitcp.steps.back.preparing import Preview
+from gitcp.steps.back.present import name_in_worktree, read_kept_edits
 from gitcp.steps.undo import make_step
 from gitcp.terminal import answers, cli, going_back, picker
 from gitcp.terminal.rows import draw_row
@@ -29,7 +32,8 @@ if TYPE_CHECKING:
     from gitcp.commands import Rows
     from gitcp.record.journal.line_kinds import Edit, Opening
     from gitcp.steps.back.conversation import Conversation
-    from gitcp.steps.back.plan import Point
+    from gitcp.steps.back.point import Point
+    from gitcp.steps.step import Effect
     from gitcp.text.spans import Line
 
 OPTIONS: Rows = (
@@ -116,10 +120,10 @@ def _make_directory(repo: Repo, args: Namespace) -> int:
     if point is None:
         return OK
     _check_complete(point, args)
-    below = [restore.name_in_worktree(repo, path) for path in args.path]
-    what = steps.write_directory(repo, point, os.path.abspath(args.into), below)
+    below = [name_in_worktree(repo, path) for path in args.path]
+    what = named.write_directory(repo, point, os.path.abspath(args.into), below)
     cli.show(f"made {what} in '{args.into}'")
-    lacking = plan.describe_lacking(point["kind"], point["lacking"])
+    lacking = describe_lacking(point.kind, point.lacking)
     if lacking:
         cli.show(f"note: {lacking}")
     return OK
@@ -155,8 +159,8 @@ def _find_kind(repo: Repo, word: str) -> str:
 def _print_points(repo: Repo, args: Namespace) -> int:
     listed = points.list_points(repo, args.all)
     if args.json:
-        return cli.write_records(map(points.make_record, listed))
-    listed = list(filter(plan.can_be_gone_to, listed))
+        return cli.write_records(point.make_record() for point in listed)
+    listed = [point for point in listed if point.can_be_gone_to]
     if not listed:
         print(_NO_POINT)
         return OK
@@ -168,7 +172,7 @@ def _print_points(repo: Repo, args: Namespace) -> int:
 def name_agents(repo: Repo, listed: Iterable[Point]) -> dict[str, str]:
     """session id -> its client, of the sessions of points."""
     agents = {}
-    for session_id in {point["session_id"] for point in listed}:
+    for session_id in {point.session_id for point in listed}:
         state = None
         if session_id:
             state = others.peek_state(repo, session_id)
@@ -178,8 +182,8 @@ def name_agents(repo: Repo, listed: Iterable[Point]) -> dict[str, str]:
 
 def _choose_point(repo: Repo, args: Namespace) -> Point | None:
     if args.to is None:
-        listed = filter(plan.can_be_gone_to, points.list_points(repo, args.all))
-        return _pick(repo, list(listed)[:LISTED])
+        listed = [point for point in points.list_points(repo, args.all) if point.can_be_gone_to]
+        return _pick(repo, listed[:LISTED])
     return points.find_point(repo, args.to, args.all)
 
 
@@ -188,7 +192,7 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     if not listed:
         print(_NO_POINT)
         return None
-    preview = points.Preview(repo)
+    preview = Preview(repo)
     agents = name_agents(repo, listed)
 
     def draw_entry(number: int, width: int) -> Line:
@@ -203,9 +207,7 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
         return answers.draw_patch(preview.draw_diff(listed[number]))
 
     def tell_effect(number: int) -> str:
-        return going_back.format_would(
-            plan.count_verbs(preview.get_plan(listed[number])["actions"])
-        )
+        return going_back.format_would(plan.count_verbs(preview.get_plan(listed[number]).actions))
 
     views = (
         picker.View("plan", draw_plan, tell_effect),
@@ -215,30 +217,36 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     chosen = picker.choose_entry(
         picker.Question("go back to before…", count, "go back"), len(listed), draw_entry, views
     )
-    return None if chosen is None else listed[chosen]
+    if chosen is None:
+        return None
+    return listed[chosen]
 
 
 def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
-    name = point["id"][:10]
+    name = point.id[:10]
     if args.path and (args.transcript_only or args.same_id):
         raise UsageError(
             "--transcript-only and --same-id are for conversations: they take no paths"
         )
-    if point["is_logs_only"]:
+    if point.is_logs_only:
         raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
-    if not args.transcript_only or point["gone"]:
+    if not args.transcript_only or point.gone:
         _check_complete(point, args)
-    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    below = [name_in_worktree(repo, path) for path in args.path]
     if args.transcript_only:
-        wisher = points.wish_nothing()
+        wisher = wishes.wish_nothing()
     else:
-        wisher = points.go_to_point(point, below)
-    reason = f"to {plan.shorten_names([point])[point['id']]}"
+        wisher = wishes.go_to_point(point, below)
+    reason = f"to {shorten_names([point])[point.id]}"
     if below:
         reason += f", {' '.join(below)}"
     talk = _cut_conversation(repo, args, point)
-    step = make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
-    step["effects"] = talk["effects"] if talk else []
+    written: list[Effect] = []
+    if talk:
+        written = talk.effects
+    step = replace(
+        make_step("rewind", reason, written), session_id=point.session_id, point=point.id
+    )
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
     move = steps.Move(wisher, step, talk)
     outcome = undo.make_mover(repo, args, agree).take_step(lambda: move)
@@ -251,7 +259,7 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
         raise UsageError(
             "--session, --turn and --tool take back edits: they take no options for points"
         )
-    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    below = [name_in_worktree(repo, path) for path in args.path]
     outcome = undo.make_mover(repo, args).take_step(lambda: _choose_edits(repo, args, below))
     return undo.tell(repo, outcome, args, "taken back")
 
@@ -262,16 +270,18 @@ def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Mo
     calls = ignored.find_calls(repo, args.session, args.turn, args.tool)
     lines: list[Edit | Opening] = []
     try:
-        what, lines = points.find_edits(read_kept_edits(repo), args.session, args.turn, args.tool)
+        kept = read_kept_edits(repo)
+        found = moments.find_edits(kept, args.session, args.turn, args.tool)
+        what = found.what
+        lines = found.lines
     except Error:
         # A call may have dropped entries of the stash, or taken ignored files, and nothing else.
         if not entries and len({taken_call["call"] for taken_call in calls}) != 1:
             raise
         what = f"tool {call or calls[0]['call']}"
-    wisher = points.take_back_edits(lines, below, args.conflict, calls)
-    step = make_step("rewind", f"the edits of {what}")
-    step["effects"] = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
-    return steps.Move(wisher, step)
+    wisher = wishes.take_back_edits(wishes.Takings(lines, below, calls), args.conflict)
+    stashed = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
+    return steps.Move(wisher, make_step("rewind", f"the edits of {what}", stashed))
 
 
 def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation | None:
@@ -290,9 +300,9 @@ def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation
 def _check_complete(point: Point, args: Namespace) -> None:
     """Raise Error for an expired point, and for an incomplete one without --force.  For a tool use
     the plan's notes say what is missing."""
-    name = point["id"][:10]
-    if point["gone"]:
+    name = point.id[:10]
+    if point.gone:
         raise Error(f"point '{name}' has expired: its content is gone")
-    if point["incomplete"] and point["kind"] != "tool" and not args.force:
-        words = plan.describe_lacking(point["kind"], point["lacking"])
+    if point.incomplete and point.kind != "tool" and not args.force:
+        words = describe_lacking(point.kind, point.lacking)
         raise Error(f"point '{name}' is incomplete: {words}; --force goes there anyway")

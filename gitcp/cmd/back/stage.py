@@ -9,7 +9,7 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import NO, OK, Changed, UsageError
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
-from gitcp.steps.back.restore import name_in_worktree
+from gitcp.steps.back.present import name_in_worktree
 from gitcp.steps.commits import stage
 from gitcp.steps.commits.division import Extra
 from gitcp.steps.commits.selection import Named, find_own_session, select

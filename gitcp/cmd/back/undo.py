@@ -13,7 +13,9 @@ from gitcp.git.objects import Lookup, Objects, find_file, pack_care
 from gitcp.git.repo import Repo
 from gitcp.setup.care import unfinished
 from gitcp.steps import undo
-from gitcp.steps.back import plan, points, restore, steps
+from gitcp.steps.back import follow_up, plan, points, steps, wishes
+from gitcp.steps.step import UNDO
+from gitcp.steps.undo_tree import UndoTree
 from gitcp.terminal import cli, going_back
 from gitcp.text import console, term
 from gitcp.text.console import parse_positive
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from gitcp.steps.back.plan import Step
-    from gitcp.steps.back.points import Prepared
+    from gitcp.steps.back.preparing import Prepared
     from gitcp.steps.back.steps import Mover, Outcome
+    from gitcp.steps.step import Step
 
 _NOTHING = "nothing to undo here: gitcp changed no file ('gitcp rewind' goes back)"
 _NAMED = 5  # paths that a refusal names
@@ -55,8 +57,8 @@ CONFLICT = make_value(
     "--conflict",
     "<how>",
     "a file changed since in the same place: refuse (default), markers or keep",
-    choices=points.CONFLICTS,
-    default=points.REFUSE,
+    choices=wishes.CONFLICTS,
+    default=wishes.REFUSE,
 )
 PLAN = make_flag("-n --dry-run", "show the plan and stop")
 PATCH = make_flag("-p --patch", "show the plan as a diff too")
@@ -109,16 +111,18 @@ def _list_steps(repo: Repo, args: Namespace) -> int:
     """List the undo log."""
     logged = undo.read_steps(repo)
     if args.json:
-        return cli.write_records({"type": "step", **step} for step in logged)
+        return cli.write_records(step.make_listed_record() for step in logged)
     if not logged:
         print(_NOTHING)
         return OK
     known: dict[str, str] = {}
-    if any(step.get("point") for step in logged):
+    if any(step.point for step in logged):
         listed = points.list_points(repo, everywhere=True)
-        known = {point["id"]: going_back.name_moment(point) for point in listed}
-    width = cli.read_width()
-    cli.page_lines(going_back.draw_undo_log(logged, known, term.format_since, width))
+        known = {point.id: going_back.name_moment(point) for point in listed}
+    tree = UndoTree(logged)
+    changes = {step.id: steps.summarize_step(repo, step) for step in tree.steps.values()}
+    drawn = going_back.draw_undo_log(tree, changes, known, term.format_since, cli.read_width())
+    cli.page_lines(drawn)
     return OK
 
 
@@ -150,18 +154,18 @@ class Agreement:
                 shell.run_git(self._repo, ["--no-pager", "diff", *trees, "--", ":(top)"])
         if self._args.dry_run:
             if self._args.json:
-                cli.write_records([{"type": "plan", **prepared.plan}])
+                cli.write_records([{"type": "plan", **prepared.plan.make_record()}])
             return False
         edited: list[str] = []
         deleted: list[str] = []
         others: list[str] = []
         for action in prepared.todo:
-            if action["yours"] and action["was"] is None:
-                deleted.append(action["path"])
-            elif action["yours"]:
-                edited.append(action["path"])
-            if action["theirs"]:
-                others.append(f"{action['path']} ({shorten_id(action['theirs'])})")
+            if action.yours and action.was is None:
+                deleted.append(action.path)
+            elif action.yours:
+                edited.append(action.path)
+            if action.theirs:
+                others.append(f"{action.path} ({shorten_id(action.theirs)})")
         is_lost = bool(edited or deleted or others) and not self._force
         if is_lost and not self._terminal:
             raise Error("; ".join(_describe_losses(edited, deleted, others)))
@@ -187,25 +191,26 @@ class MoveAgreement(Agreement):
     def __init__(self, repo: Repo, args: Namespace, word: str) -> None:
         """word: undo or redo."""
         super().__init__(repo, args)
-        self._word, self._terminal = word, self._terminal and sys.stdout.isatty()
+        self._word = word
+        self._terminal = self._terminal and sys.stdout.isatty()
 
     def __call__(self, prepared: Prepared, moved: Sequence[Step]) -> bool:
         oldest = moved[-1]
         args = self._args
-        branch = oldest.get("branch", "")
         here = refs.read_branch(self._repo)
         other = ""
-        if branch not in ("", here):
-            other = undo.name_branch(branch)
+        if oldest.branch not in ("", here):
+            other = undo.name_branch(oldest.branch)
         agreed = super().__call__(prepared, moved)
         if (self._terminal or args.dry_run) and not args.json:  # below the plan, which may be long
             since = undo.count_commits_since(self._repo, oldest)
+            notes: list[str] = []
+            if since:
+                counted = count_noun(since.count, "commit")
+                notes.append(f"{counted} since, the newest {since.newest}")
             if other:
-                branches = (other, undo.name_branch(here))
-            else:
-                branches = ("", "")
-            ago = term.format_since
-            lines = going_back.draw_moved_steps(self._word, moved, since, branches, ago)
+                notes.append(f"it was done on '{other}', and this is '{undo.name_branch(here)}'")
+            lines = going_back.draw_moved_steps(self._word, moved, notes, term.format_since)
             cli.page_lines(lines, paged=False)
         if not agreed:
             return False
@@ -222,7 +227,7 @@ class MoveAgreement(Agreement):
                 f"{self._word} would change '{committed[0]}'{more}, committed on"
                 f" '{undo.name_branch(here)}', for a step on '{other}'; --yes does it"
             )
-        if not asks or (self._word != plan.UNDO and not committed):
+        if not asks or (self._word != UNDO and not committed):
             return True
         warning = f"{count_noun(len(committed), 'committed file')} would change; "
         question = f"{warning if committed else ''}{self._word} it? [y/N] "
@@ -232,7 +237,7 @@ class MoveAgreement(Agreement):
 def _list_committed(prepared: Prepared) -> list[str]:
     """The paths that a plan changes and that are now as HEAD has them."""
     look = Lookup(prepared.present.repo.objects, prepared.present.head_tree)
-    return [a["path"] for a in prepared.todo if a["was"] and find_file(look, a["path"]) == a["was"]]
+    return [a.path for a in prepared.todo if a.was and find_file(look, a.path) == a.was]
 
 
 def make_mover(repo: Repo, args: Namespace, agree: Agreement | None = None) -> Mover:
@@ -256,39 +261,37 @@ def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:
 
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
     """Report an outcome, with --tell after leaving messages for agents; return the status."""
-    if args.tell and outcome["step"]:
-        paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
-        name = _STEPS.get(word, "rewind")
-        if paths:
-            outcome["notes"] += restore.tell_agents(repo, name, paths)
+    notes = [*outcome.notes]
+    paths = [action.path for action in plan.list_effective(outcome.plan.actions)]
+    if args.tell and outcome.step and paths:
+        notes += follow_up.tell_agents(repo, _STEPS.get(word, "rewind"), paths)
     if args.json:
         if not args.dry_run:
-            talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}
-            step = {**outcome, **outcome["plan"], "conversation": talk or None}
-            del step["plan"]
-            cli.write_records([{"type": "step", **step}])
+            cli.write_records([{**outcome.make_record(), "notes": notes}])
     elif args.dry_run:
-        if outcome["beside"]:
-            cli.show(f"afterwards {outcome['beside']}")
+        if outcome.beside:
+            cli.show(f"afterwards {outcome.beside}")
         cli.show("nothing was changed: without -n it is done")
-    elif not outcome["step"]:
+    elif not outcome.step:
         cli.show("nothing changed")
     else:
         cli.show(_describe_outcome(outcome, word))
         _tell_conversation(outcome)
-    for path in outcome["differ"]:
+    for path in outcome.differ:
         console.warn(f"'{path}' was changed again by another process")
-    for note in outcome["notes"]:
+    for note in notes:
         console.tell(f"note: {note}")
-    return NO if outcome["differ"] else OK
+    if outcome.differ:
+        return NO
+    return OK
 
 
 def _describe_outcome(outcome: Outcome, word: str) -> str:
     """What was done, and how to take it back: `changed 1. 'gitcp undo' takes it back`."""
-    parts = [steps.summarize_plan(outcome["plan"]), outcome["beside"]]
+    parts = [steps.summarize_plan(outcome.plan), outcome.beside]
     done = ", ".join(filter(None, parts)) or "no file changed"
     if word in _STEPS:
-        done = f"{word}: {outcome['subject']} ({done})"
+        done = f"{word}: {outcome.subject} ({done})"
         if not sys.stdout.isatty():
             return done
     takes = "undo' takes it back"
@@ -298,10 +301,10 @@ def _describe_outcome(outcome: Outcome, word: str) -> str:
 
 
 def _tell_conversation(outcome: Outcome) -> None:
-    talk = outcome["conversation"]
+    talk = outcome.conversation
     if talk is None:
         return
-    for note in talk["notes"]:
+    for note in talk.notes:
         console.tell(f"note: {note}")
     print("to go on with the conversation from there:")
-    cli.show(f"  {talk['command']}")
+    cli.show(f"  {talk.command}")

@@ -13,7 +13,7 @@ from gitcp.errors import Error
 from gitcp.extras.bisect import rules
 from gitcp.git.objects import compare_trees, edit_tree, parse_ident, read_commit
 from gitcp.link import commits
-from gitcp.steps.back import points, steps
+from gitcp.steps.back import moments, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.extras.bisect.rules import Change
-    from gitcp.steps.back.restore import Present
+    from gitcp.steps.back.present import Present
     from gitcp.text.record_types import Version
 
 _SECOND = 10**9
@@ -38,7 +38,7 @@ class _End(NamedTuple):
 def read_history(present: Present, good: str, bad: str, session_id: str) -> History:
     """The states from a good to a bad one.
 
-    good, bad: as steps.find_tree() names trees.  session_id: only states after a change of this
+    good, bad: as named.find_tree() names trees.  session_id: only states after a change of this
     session, '' for all.  Raises Error for an unknown name, and if bad is not after good."""
     edits = present.kept_edits.list_all()
     changes = rules.list_changes(line for line in edits if line.is_kept)
@@ -116,15 +116,15 @@ def _find_end(present: Present, name: str, changes: Sequence[Change]) -> _End:
 
 def _find_tree(present: Present, name: str) -> tuple[str, int]:
     """(the tree of a name, its time in ns)."""
-    if name == steps.WORKTREE:
+    if name == named.WORKTREE:
         return present.tree, 1 << 63
     repo = present.repo
-    point = steps.find_moment(repo, name)
+    point = named.find_moment(repo, name)
     if point:
-        if point["kind"] in points.KINDS:
-            return points.read_tree(present, point["id"])[0], point["time"] * _SECOND
-        return steps.read_tree(repo, point), point["time"] * _SECOND
-    tree = steps.find_tree(repo, name)
+        if point.is_moment:
+            return moments.read_tree(present, point.id).tree, point.time * _SECOND
+        return named.read_tree(repo, point), point.time * _SECOND
+    tree = named.find_tree(repo, name)
     oid = commits.resolve_name(repo, name)[1]
     commit = read_commit(repo.objects, oid)
     return tree, (parse_ident(commit["committer"])[1] if commit else 0) * _SECOND

@@ -33,6 +33,7 @@ from gitcp.record.unheard import unrecorded
 from gitcp.record.unheard.conversations import find_conversation, find_conversations, list_roots
 from gitcp.setup.clients import json_text
 from gitcp.steps import undo
+from gitcp.steps.step import CHECKPOINT, NOTE, Effect
 from gitcp.text import ids as ids_
 from gitcp.text import line_credit, term
 from gitcp.text.spans import count_noun
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
     from gitcp.record.unheard.unrecorded import Unheard
-    from gitcp.steps.undo import Effect
     from gitcp.text.line_credit import Attribution, PathCredit
     from gitcp.text.record_types import Staged, Usage
 
@@ -497,7 +497,7 @@ def write_links(
         for checkpoint_id, old in zip(ids, old_trees, strict=True):
             new = writing.find_tree_here(repo, checkpoint_id)
             if new != old:
-                effects.append({"checkpoint": checkpoint_id, "old": old, "new": new})
+                effects.append(Effect(CHECKPOINT, checkpoint_id, old, new))
     effects += _note_links(repo, links)
     step = undo.record_step(repo, "import", reason, effects)
     commit_lines.keep_ai_note(repo, [link["commit"] for link in links if link["commit"]])
@@ -533,15 +533,16 @@ def _note_links(repo: Repo, links: Sequence[Link]) -> list[Effect]:
     new = {oid: _add_to_note(link, old[oid]) for oid, link in links_by_commit.items()}
     edits = {oid: partial(_add_to_note, link) for oid, link in links_by_commit.items()}
     notes.edit_notes(repo, edits)
-    return [
-        {
-            "note": oid,
-            "old": None if note is None else repo.objects.write("blob", note),
-            "new": repo.objects.write("blob", new[oid]),
-        }
-        for oid, note in old.items()
-        if note != new[oid]
-    ]
+    effects: list[Effect] = []
+    for oid, note in old.items():
+        if note == new[oid]:
+            continue
+        before = None
+        if note is not None:
+            before = repo.objects.write("blob", note)
+        after = repo.objects.write("blob", new[oid])
+        effects.append(Effect(NOTE, oid, before, after))
+    return effects
 
 
 def _add_to_note(link: Link, note: bytes | None) -> bytes:

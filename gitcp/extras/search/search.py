@@ -13,7 +13,7 @@ from gitcp.errors import Error
 from gitcp.extras.search import index, rules
 from gitcp.git.objects import Objects
 from gitcp.record.session import others
-from gitcp.steps.back import plan, points
+from gitcp.steps.back import points
 from gitcp.terminal import going_back
 from gitcp.terminal.hits import Parent
 from gitcp.text import json, prompt_text, spans
@@ -51,11 +51,12 @@ def find_candidates(repo: Repo, kind: str, prefix: str) -> Candidates:
         return {**_list_sessions(repo, prefix), **dict.fromkeys(ids, "checkpoint")}
     if kind == "point":
         with Objects(repo):
-            listed = filter(plan.can_be_gone_to, points.list_points(repo))
-            return {
-                point["id"]: spans.shorten(going_back.describe_point(point), _PROMPT)
-                for point in listed
-            }
+            found: dict[str, str] = {}
+            for point in points.list_points(repo):
+                if point.can_be_gone_to:
+                    text = going_back.describe_point(point)
+                    found[point.id] = spans.shorten(text, _PROMPT)
+            return found
     if kind == "remote":
         return dict.fromkeys(_list_lines(repo, "remote"), "remote")
     form = "%(refname:short)"

@@ -35,8 +35,9 @@ from gitcp.record import journal, session
 from gitcp.record.journal import credit
 from gitcp.record.session import client_transcript, others
 from gitcp.record.turn import sessions
-from gitcp.steps.back import conversation, points, restore
-from gitcp.steps.back.plan import can_be_gone_to, shorten_names
+from gitcp.steps.back import conversation, points, present
+from gitcp.steps.back.point import shorten_names
+from gitcp.steps.back.preparing import Preview
 from gitcp.steps.commits import open_work
 from gitcp.text import spans, term
 from gitcp.text.short_ids import shorten_id
@@ -181,7 +182,7 @@ class Sessions:
             kept = conversation.read_session(self._repo, session_id)
         except Error:
             return b"", record["agent"]
-        return kept["transcript"], kept["agent"]
+        return kept.transcript, kept.agent
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
         """What a part says, and the patch of what it changed as far as the journal has it."""
@@ -212,7 +213,7 @@ class Sessions:
         """The edits that the journal has of a turn or a tool use."""
         if self._edits is None:
             self._edits = {}
-            for line in restore.read_kept_edits(self._repo).list_all():
+            for line in present.read_kept_edits(self._repo).list_all():
                 for cause in filter(None, line.cause[1:]):
                     self._edits.setdefault(cause, []).append(line)
         return self._edits.get(name, [])
@@ -297,17 +298,17 @@ class Points:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self._preview: points.Preview | None = None
+        self._preview: Preview | None = None
 
     def list_rows(self) -> Iterator[Row]:
         """The points of this worktree, newest first."""
         self._preview = None
         if not self._repo.top:
             return
-        listed = list(filter(can_be_gone_to, points.list_points(self._repo)))
+        listed = [one for one in points.list_points(self._repo) if one.can_be_gone_to]
         names = shorten_names(listed)
         for point in listed:
-            yield build_point(point, names[point["id"]], split_time)
+            yield build_point(point, names[point.id], split_time)
 
     def complete_row(self, row: Row) -> Row | None:
         """A point lacks nothing."""
@@ -315,10 +316,10 @@ class Points:
 
     def list_parts(self, row: Row) -> list[Row]:
         """The plan of going to a point, and each path in it."""
-        self._preview = self._preview or points.Preview(self._repo)
+        self._preview = self._preview or Preview(self._repo)
         plan = self._preview.get_plan(row.item)
         patch = self._preview.draw_diff(row.item)
-        session = shorten_id(row.item["session_id"])
+        session = shorten_id(row.item.session_id)
         heading = f"session {session}" if session else ""
         return list(build_plan(row, plan, cut_patch(patch), heading))
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.extras.ui.panes import Row, count_changes
-from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs, describe_lacking
+from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs
+from gitcp.steps.back.point import describe_lacking
 from gitcp.terminal import going_back
 from gitcp.terminal.rows import STATES
 from gitcp.terminal.usage import count_session, format_lines, format_usage
@@ -21,7 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.agents.reading.turns import Part, Turn
     from gitcp.extras.ui.panes import Block
-    from gitcp.steps.back.plan import Plan, Point
+    from gitcp.steps.back.plan import Plan
+    from gitcp.steps.back.point import Point
     from gitcp.text.record_types import Record
     from gitcp.text.spans import Ago
 
@@ -206,15 +208,15 @@ def build_commit_parts(
 
 def build_point(point: Point, name: str, when: Day) -> Row:
     """The row of a point to go back to."""
-    day, time = when(point["time"])
-    facts = ["archived" if point["kind"] == "archived" else ""]
-    facts.append(describe_lacking(point["kind"], point["lacking"]))
+    day, time = when(point.time)
+    facts = ["archived" if point.kind == "archived" else ""]
+    facts.append(describe_lacking(point.kind, point.lacking))
     note = ", ".join(filter(None, facts))
     head = [(name, "yellow"), (f" {time}", "dim"), (f"  {note}" if note else "", "dim")]
     text = spans.shorten(going_back.describe_point(point), _WORDS)
-    words = f"{point['id']} {day} {_join(head)} {text} {point['session_id']}"
+    words = f"{point.id} {day} {_join(head)} {text} {point.session_id}"
     command = ["rewind", "--to", name.strip(), "--dry-run", "--patch"]
-    return Row(point["id"], day, [head, [("  ", ""), (text, "")]], words, command, point)
+    return Row(point.id, day, [head, [("  ", ""), (text, "")]], words, command, point)
 
 
 def build_plan(
@@ -222,16 +224,16 @@ def build_plan(
 ) -> Iterator[Row]:
     """The parts of a point: the whole plan to go there, each path."""
     patch = [line for _, rows in files for line in rows]
-    effect = going_back.format_effect(count_verbs(plan["actions"]))
+    effect = going_back.format_effect(count_verbs(plan.actions))
     texts = [f"going back there {effect}", *_list_notes(plan)]
     blocks: list[Block] = [("text", [*texts, session]), *([("diff", patch)] if patch else [])]
     yield Row("all", "", [[("going there ", "bold"), (effect, "")]], effect, row.command, blocks)
     changed = dict(files)
-    for action in plan["actions"]:
-        path = action["path"]
-        verb = action["verb"]
-        line = [(f"{verb:<7}", _COLOURS[verb]), (path, ""), (f"  {action['reason']}", "dim")]
-        shown: list[Block] = [("text", [f"{verb} {path}", action["reason"]])]
+    for action in plan.actions:
+        path = action.path
+        verb = action.verb
+        line = [(f"{verb:<7}", _COLOURS[verb]), (path, ""), (f"  {action.reason}", "dim")]
+        shown: list[Block] = [("text", [f"{verb} {path}", action.reason])]
         if path in changed:
             shown += [("diff", changed[path])]
         yield Row(f"/{path}", "", [line], path, row.command, shown)
@@ -239,8 +241,8 @@ def build_plan(
 
 def _list_notes(plan: Plan) -> list[str]:
     """The notes and conflicts of a plan as sentences."""
-    conflicts = [f"conflict: '{c['path']}': {c['reason']}" for c in plan["conflicts"]]
-    return [*(f"note: {note}" for note in plan["notes"]), *conflicts]
+    conflicts = [f"conflict: '{c.path}': {c.reason}" for c in plan.conflicts]
+    return [*(f"note: {note}" for note in plan.notes), *conflicts]
 
 
 # lines of a prompt and of an answer of a session as a whole

@@ -279,7 +279,7 @@ def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
         young = undo.list_young(steps, before)
         needed |= undo.list_contents(young)
         if steps and not young:
-            age = format_days(ages.now - steps[-1]["time"])
+            age = format_days(ages.now - steps[-1].time)
             yield build_finding(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
         elif len(young) < len(steps):
             count = f"{len(steps) - len(young)} of {len(steps)} steps are"

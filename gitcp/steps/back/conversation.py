@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from dataclasses import dataclass, replace
 
 from gitcp.agents import find_client
 from gitcp.agents.reading.conversation import find_prompt
@@ -30,55 +31,88 @@ from gitcp.record.session.client_transcript import (
 )
 from gitcp.record.stream import stream_list
 from gitcp.steps import effects, undo
-from gitcp.steps.back.points import AFTER, KINDS
+from gitcp.steps.step import FILE, Effect
 from gitcp.text.ids import SESSION_KEY
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
-    from typing import Any, TypedDict
 
     from gitcp.agents import Client
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.steps.back.plan import Point
-    from gitcp.text.record_types import State
+    from gitcp.steps.back.point import Point
+    from gitcp.text.record_types import Record, State
 
-    # The stored transcript, the leaf to cut it at, whether to leave out everything after the leaf.
-    CutPoint = tuple[bytes, str, bool]
 
-    class Stored(TypedDict):
-        """A stored conversation, redacted."""
+@dataclass(slots=True)
+class CutPoint:
+    """Where a conversation is cut: a stored transcript, a leaf of it, and whether everything after
+    the leaf is left out."""
 
-        session_id: str
-        agent: str
-        transcript: bytes
+    stored: bytes
+    leaf: str
+    is_exact: bool
 
-    class Conversation(TypedDict):
-        """A conversation ready to be put back.  effects: the files to write (undo_log); command:
-        what the person types to resume it; notes: a sentence for each thing that it lacks."""
 
-        session_id: str
-        agent: str
-        effects: list[dict[str, Any]]
-        command: str
-        notes: list[str]
+@dataclass(slots=True)
+class Stored:
+    """A stored conversation, redacted."""
 
-    class Restored(TypedDict):
-        """The outcome for one conversation.  what: 'written', 'kept' (the local one is as new or
-        newer), 'replaced', 'beside' (the local one diverged), or 'impossible'; command: resumes
-        it; notes: sentences."""
+    session_id: str
+    agent: str
+    transcript: bytes
 
-        session_id: str
-        agent: str
-        what: str
-        path: str
-        command: str
-        notes: list[str]
-        effects: list[dict[str, Any]]
+
+@dataclass(slots=True)
+class Conversation:
+    """A conversation ready to be put back.  effects: the files to write; command: what the person
+    types to resume it; notes: a sentence for each thing that it lacks."""
+
+    session_id: str
+    agent: str
+    effects: list[Effect]
+    command: str
+    notes: list[str]
+
+    def make_record(self) -> Record:
+        """It as a record."""
+        return {
+            "session_id": self.session_id,
+            "agent": self.agent,
+            "command": self.command,
+            "notes": self.notes,
+        }
+
+
+@dataclass(slots=True, frozen=True)
+class Restored:
+    """The outcome for one conversation.  what: 'written', 'kept' (the local one is as new or
+    newer), 'replaced', 'beside' (the local one diverged), or 'impossible'; command: resumes it;
+    notes: sentences."""
+
+    session_id: str
+    agent: str
+    what: str
+    path: str = ""
+    command: str = ""
+    notes: Sequence[str] = ()
+    effects: Sequence[Effect] = ()
+
+    def make_record(self) -> Record:
+        """It as a record."""
+        return {
+            "type": "conversation",
+            "session_id": self.session_id,
+            "agent": self.agent,
+            "what": self.what,
+            "path": self.path,
+            "command": self.command,
+            "notes": list(self.notes),
+        }
 
 
 _AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
@@ -92,86 +126,79 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> 
     a client has that open, when gitcp cannot cut the client's transcripts, and when the transcript
     does not have the point.
     """
-    if not point["session_id"]:
+    if not point.session_id:
         return None
-    state = others.peek_state(repo, point["session_id"]) or {}
+    state = others.peek_state(repo, point.session_id) or {}
     if not find_client(state.get("agent_type") or _AGENT).can_cut() and not read_live(state):
         return None
-    if point["kind"] in KINDS:
-        find = _find_in_turn
+    if point.is_moment:
+        cut_point = _find_in_turn(repo, point, state)
     else:
-        find = _find_end
-    cut_point = find(repo, point, state)
+        cut_point = _find_end(repo, point, state)
     if cut_point is None:
         return None
     agent = find_agent(state)
     cutter = agent.get_cutter()
     if same_id:
-        _refuse_open(state, agent, point["session_id"])
-        new_id = point["session_id"]
+        _refuse_open(state, agent, point.session_id)
+        new_id = point.session_id
     else:
         new_id = str(uuid.uuid4())
-    data, notes = _cut_stored(cut_point, state, agent, point["session_id"], new_id)
+    cut = _cut_stored(cut_point, state, agent, point.session_id, new_id)
+    data = cut.data
     if cutter.find_last_leaf(data) == cutter.find_last_leaf(read_live(state)):
         return None
     path = _choose_path(repo, state, agent, new_id, same_id)
     if not same_id:
-        data += agent.format_title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
+        data += agent.format_title(f"{point.session_prompt or 'rewound'} (rewound)", new_id)
     written = [make_effect(repo, path, data, dry)]
     if not same_id:
         written += _copy_subagents(repo, state, path, data, dry)
-    return {
-        "session_id": new_id,
-        "agent": agent.NAME,
-        "effects": written,
-        "command": agent.format_resume_command(new_id),
-        "notes": notes,
-    }
+    return Conversation(new_id, agent.NAME, written, agent.format_resume_command(new_id), cut.notes)
 
 
 def _find_end(repo: Repo, point: Point, state: State) -> CutPoint | None:
     """Where the conversation of a temporary checkpoint ends; None if it has none."""
-    files = Lookup(repo.objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
+    files = Lookup(repo.objects, point.tree).read_folder(point.metadata_dir or ".entire/none")
     stored = b"\n".join(checkpoints.read_pieces(repo.objects, files))
     if not stored:
         return None
-    inside = point["is_task_checkpoint"]  # the turn went on after it
-    return stored, find_agent(state).get_cutter().find_last_leaf(stored), inside
+    leaf = find_agent(state).get_cutter().find_last_leaf(stored)
+    return CutPoint(stored, leaf, point.is_task_checkpoint)  # the turn went on after it
 
 
 def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
     """Where a moment inside a turn is; None if the conversation had not begun."""
-    data = read_live(state) or read_session(repo, point["session_id"])["transcript"]
+    data = read_live(state) or read_session(repo, point.session_id).transcript
     cutter = find_agent(state).get_cutter()
-    name = point["id"].removesuffix(AFTER)
-    after = point["id"].endswith(AFTER)
-    if point["kind"] == "tool":
-        leaf = cutter.find_leaves_around(data, name)[after]
+    name = point.moment_id
+    if point.kind == "tool":
+        leaf = cutter.find_leaves_around(data, name)[point.is_after]
         if not leaf:
             raise Error(f"the transcript does not have the tool use '{name}'")
-        return data, leaf, True
+        return CutPoint(data, leaf, True)
     prompts = cutter.list_prompts(data)
-    prompt = find_prompt(prompts, point["session_prompt"], point["time"])
+    prompt = find_prompt(prompts, point.session_prompt, point.time)
     if prompt is None:
         raise Error(f"the transcript does not have the prompt of turn '{name}'")
     later = prompts[prompts.index(prompt) + 1 :]
-    if not after:
+    if not point.is_after:
         leaf = prompt[2]
     elif later:
         leaf = later[0][2]
     else:
         leaf = cutter.find_last_leaf(data)
-    return (data, leaf, False) if leaf else None
+    if not leaf:
+        return None
+    return CutPoint(data, leaf, False)
 
 
-def make_effect(repo: Repo, path: str, data: bytes, dry: bool = False) -> dict[str, Any]:
+def make_effect(repo: Repo, path: str, data: bytes, dry: bool = False) -> Effect:
     """The effect that writes a conversation with its pictures; keeps the old and new bytes, but not
     if dry."""
-    return {
-        "file": path,
-        "old": contents.keep_bytes(repo, read_bytes(path), dry),
-        "new": contents.keep_bytes(repo, pictures.restore_pictures(repo, data), dry),
-    }
+    old = contents.keep_bytes(repo, read_bytes(path), dry)
+    new = contents.keep_bytes(repo, pictures.restore_pictures(repo, data), dry)
+    return Effect(FILE, path, old, new)
 
 
 def find_agent(state: State) -> Client:
@@ -183,16 +210,21 @@ def find_agent(state: State) -> Client:
     return client
 
 
-def _cut_stored(
-    cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str
-) -> tuple[bytes, list[str]]:
-    stored, leaf, exact = cut_point
-    for data, redacted in ((read_live(state), False), (stored, True)):
+@dataclass(slots=True)
+class _Cut:
+    """A conversation that was cut, and a sentence for each thing that it lacks."""
+
+    data: bytes
+    notes: list[str]
+
+
+def _cut_stored(cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str) -> _Cut:
+    for data, redacted in ((read_live(state), False), (cut_point.stored, True)):
         cut, notes = agent.get_cutter().cut_conversation(
-            data, leaf, old_id, new_id, redacted, exact=exact
+            data, cut_point.leaf, old_id, new_id, redacted, exact=cut_point.is_exact
         )
         if cut:
-            return cut, notes
+            return _Cut(cut, notes)
     raise Error(f"the transcript of session '{shorten_id(old_id)}' cannot be cut at this point")
 
 
@@ -222,9 +254,7 @@ def _find_root(live: str, name: str, agent: Client) -> str:
     return ""
 
 
-def _copy_subagents(
-    repo: Repo, state: State, path: str, data: bytes, dry: bool
-) -> list[dict[str, Any]]:
+def _copy_subagents(repo: Repo, state: State, path: str, data: bytes, dry: bool) -> list[Effect]:
     """The effects that copy the transcripts of the subagents that the conversation names."""
     live = state.get("transcript_path")
     if not isinstance(live, str) or not live.endswith(".jsonl"):
@@ -255,12 +285,9 @@ def read_checkpoints(repo: Repo, ids: Iterable[str]) -> Iterator[Stored]:
     for checkpoint_id in ids:
         checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
         for entry in checkpoint["sessions"]:
-            session = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
-            yield {
-                "session_id": session["session_id"],
-                "agent": str(session["metadata"].get("agent") or _AGENT),
-                "transcript": session["transcript"],
-            }
+            content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
+            agent = str(content["metadata"].get("agent") or _AGENT)
+            yield Stored(content["session_id"], agent, content["transcript"])
 
 
 def read_temporary(objects: Objects, oid: str) -> Stored:
@@ -277,7 +304,7 @@ def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
     state = read_json(objects, files, stream.NAME) or {}
     transcript = b"\n".join(checkpoints.read_pieces(objects, files))
     agent = str(state.get("agent_type") or _AGENT)
-    return {"session_id": session_id, "agent": agent, "transcript": transcript}
+    return Stored(session_id, agent, transcript)
 
 
 def read_session(repo: Repo, session_id: str) -> Stored:
@@ -285,15 +312,15 @@ def read_session(repo: Repo, session_id: str) -> Stored:
     newest = stream_list.find_newest(repo, session_id)
     if newest:
         return _read_tree(repo.objects, newest["tree"], session_id)
-    ids = [
-        c["checkpoint_id"]
-        for c in listing.list_checkpoints(repo, skip_summary=True)
-        if any(s["session_id"] == session_id for s in c["sessions"])
-    ]
-    stored = [s for s in read_checkpoints(repo, ids) if s["session_id"] == session_id]
+    ids: list[str] = []
+    for checkpoint in listing.list_checkpoints(repo, skip_summary=True):
+        for entry in checkpoint["sessions"]:
+            if entry["session_id"] == session_id:
+                ids.append(checkpoint["checkpoint_id"])
+    stored = [one for one in read_checkpoints(repo, ids) if one.session_id == session_id]
     if not stored:
         raise Error(f"nothing is stored of session '{session_id}' yet")
-    return max(stored, key=lambda session: len(session["transcript"]))
+    return max(stored, key=lambda session: len(session.transcript))
 
 
 # Putting stored conversations where their clients look, so that a person can resume them.
@@ -305,30 +332,50 @@ BESIDE = "beside"
 DEPTH = 100  # first parents that are searched for a checkpoint
 
 
-def read_stored(repo: Repo, name: str) -> tuple[str, list[Stored]]:
-    """(the commit or '', the conversations) of a branch, a commit, a checkpoint or a session.
+@dataclass(slots=True)
+class StoredOf:
+    """The conversations that a name means, and its commit, '' for none."""
+
+    commit: str
+    sessions: list[Stored]
+
+
+def read_stored(repo: Repo, name: str) -> StoredOf:
+    """The conversations of a branch, a commit, a checkpoint or a session.
 
     For a commit without a checkpoint the nearest of its first parents that has one is taken.
     Raises Error when there is none, or if all of its conversations were left with a remote.
     """
     kind, key = commits.resolve_name(repo, name)
-    if kind in ("commit", "checkpoint"):
-        if kind == "commit":
-            commit, ids = _find_nearest_checkpoint(repo, key)
-        else:
-            commit = (listing.find_carriers(repo, [key])[key] or [""])[0]
-            ids = [key]
-        stored = [session for session in read_checkpoints(repo, ids) if session["session_id"]]
-        if not stored:  # of what it lacks there are warnings
-            raise Error(f"the conversations of checkpoint '{ids[0]}' are not here")
-        return commit, stored
+    if kind == "commit":
+        nearest = _find_nearest_checkpoint(repo, key)
+        return StoredOf(nearest.commit, _read_present(repo, nearest.ids))
+    if kind == "checkpoint":
+        carriers = listing.find_carriers(repo, [key])[key] or [""]
+        return StoredOf(carriers[0], _read_present(repo, [key]))
     if kind == "temporary":
-        return "", [read_temporary(repo.objects, key)]
-    return "", [read_session(repo, key)]
+        return StoredOf("", [read_temporary(repo.objects, key)])
+    return StoredOf("", [read_session(repo, key)])
 
 
-def _find_nearest_checkpoint(repo: Repo, oid: str) -> tuple[str, list[str]]:
-    """(the commit oid or the nearest of its first parents with checkpoints, their ids)."""
+def _read_present(repo: Repo, ids: Sequence[str]) -> list[Stored]:
+    """The conversations of checkpoints; raises Error if all of them were left with a remote."""
+    found = [session for session in read_checkpoints(repo, ids) if session.session_id]
+    if not found:  # of what it lacks there are warnings
+        raise Error(f"the conversations of checkpoint '{ids[0]}' are not here")
+    return found
+
+
+@dataclass(slots=True)
+class _Nearest:
+    """A commit and the ids of its checkpoints."""
+
+    commit: str
+    ids: list[str]
+
+
+def _find_nearest_checkpoint(repo: Repo, oid: str) -> _Nearest:
+    """A commit, or the nearest of its first parents, with checkpoints that are here."""
     ancestor: str | None = oid
     for _ in range(DEPTH):
         commit = None
@@ -339,7 +386,7 @@ def _find_nearest_checkpoint(repo: Repo, oid: str) -> tuple[str, list[str]]:
         ids = listing.list_ids(repo, commit["oid"])
         present = [i for i in ids if checkpoints.find_checkpoint(repo, i)]
         if present:
-            return commit["oid"], present
+            return _Nearest(commit["oid"], present)
         if ids:
             missing = f"checkpoint '{ids[0]}' of commit '{abbreviate(commit['oid'])}' is not here"
             raise Error(f"{missing}; 'gitcp fetch' may bring it")
@@ -356,38 +403,34 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
     is replaced.  If the two diverged, the stored one gets a new id and is put beside the local
     one.  force: replace the local one in any case.  Nothing is written yet.
     """
-    own_id = session["session_id"]
-    outcome: Restored = {
-        "session_id": session["session_id"],
-        "agent": session["agent"],
-        "what": IMPOSSIBLE,
-        "path": "",
-        "command": "",
-        "notes": [],
-        "effects": [],
-    }
-    agent = find_client(session["agent"])
-    if not agent.can_cut() or not session["transcript"]:
+    own_id = session.session_id
+    outcome = Restored(own_id, session.agent, IMPOSSIBLE)
+    agent = find_client(session.agent)
+    if not agent.can_cut() or not session.transcript:
         path = find_conversation(repo, own_id)
         if path:
             command = agent.format_resume_command(own_id)
-            return {**outcome, "what": KEPT, "path": path, "command": command}
-        lack = f"the transcripts of {session['agent']} cannot be written"
-        return {**outcome, "notes": [lack if session["transcript"] else "no transcript is stored"]}
-    outcome["command"] = agent.format_resume_command(own_id)
+            return replace(outcome, what=KEPT, path=path, command=command)
+        lack = "no transcript is stored"
+        if session.transcript:
+            lack = f"the transcripts of {session.agent} cannot be written"
+        return replace(outcome, notes=[lack])
     cutter = agent.get_cutter()
-    leaf = cutter.find_last_leaf(session["transcript"])
-    data, notes = cutter.cut_conversation(session["transcript"], leaf, own_id, own_id, True)
+    leaf = cutter.find_last_leaf(session.transcript)
+    data, notes = cutter.cut_conversation(session.transcript, leaf, own_id, own_id, True)
     path = find_local(repo, agent, own_id, cwd)
-    outcome |= {"path": path, "notes": notes}
+    command = agent.format_resume_command(own_id)
+    outcome = replace(outcome, command=command, path=path, notes=notes)
     local = read_bytes(path)
     if local is not None and not force:
         if cutter.cut_conversation(local, leaf, own_id, own_id, False)[0]:
-            return {**outcome, "what": KEPT, "notes": []}
+            return replace(outcome, what=KEPT, notes=[])
         if not _is_older(cutter, local, data):
             return _put_beside(repo, agent, session, cwd, outcome)
-    outcome["what"] = WRITTEN if local is None else REPLACED
-    return {**outcome, "effects": [make_effect(repo, path, data)]}
+    what = REPLACED
+    if local is None:
+        what = WRITTEN
+    return replace(outcome, what=what, effects=[make_effect(repo, path, data)])
 
 
 def _put_beside(
@@ -395,17 +438,17 @@ def _put_beside(
 ) -> Restored:
     """The outcome for a conversation put beside one that diverged.  Its new id is made from its
     last leaf: a second call with the same conversation finds it and writes nothing."""
-    own_id = session["session_id"]
+    own_id = session.session_id
     cutter = agent.get_cutter()
-    leaf = cutter.find_last_leaf(session["transcript"])
+    leaf = cutter.find_last_leaf(session.transcript)
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own_id} {leaf}"))
     path = find_local(repo, agent, new_id, cwd)
-    outcome = {**outcome, "path": path, "command": agent.format_resume_command(new_id)}
+    outcome = replace(outcome, path=path, command=agent.format_resume_command(new_id))
     if os.path.exists(path):
-        return {**outcome, "what": KEPT, "notes": []}
-    data = cutter.cut_conversation(session["transcript"], leaf, own_id, new_id, True)[0]
+        return replace(outcome, what=KEPT, notes=[])
+    data = cutter.cut_conversation(session.transcript, leaf, own_id, new_id, True)[0]
     data += agent.format_title(f"session {shorten_id(own_id)} as it is stored", new_id)
-    return {**outcome, "what": BESIDE, "effects": [make_effect(repo, path, data)]}
+    return replace(outcome, what=BESIDE, effects=[make_effect(repo, path, data)])
 
 
 def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
@@ -416,9 +459,9 @@ def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
 
 def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:
     """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
-    planned = []
+    planned: list[Effect] = []
     for outcome in restored:
-        planned += outcome["effects"]
+        planned += outcome.effects
     if not planned:
         return ""
     effects.put_effects(repo, planned)

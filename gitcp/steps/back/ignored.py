@@ -13,6 +13,7 @@ from gitcp.record.looks import taken
 from gitcp.record.snapshot import Worktree
 from gitcp.steps import effects
 from gitcp.steps.back import plan
+from gitcp.steps.step import FILE, Effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.record.looks.taken import TakenCall, TakenFile
-    from gitcp.steps.back.plan import Point
-    from gitcp.steps.undo import Effect
+    from gitcp.steps.back.point import Point
 
 _NAMED = 5  # files that come back of which each has a sentence
 
@@ -47,33 +47,27 @@ class _Loss:
     sessions: set[str]
 
 
-def list_since(
-    repo: Repo, point: Point, lines: Iterable[JournalLine], after: str
-) -> list[TakenCall]:
-    """The calls of this worktree that began since a point.  lines: of the journal.  after: what
-    the id of a moment ends with that is after a call or turn."""
-    if point["worktree"]:
+def list_since(repo: Repo, point: Point, lines: Iterable[JournalLine]) -> list[TakenCall]:
+    """The calls of this worktree that began since a point.  lines: of the journal."""
+    if point.worktree:
         return []
-    name = point["id"].removesuffix(after)
-    is_after = name != point["id"]
-    began = []
-    ended = []
+    name = point.moment_id
+    began: list[int] = []
+    ended: list[int] = []
     for line in lines:
         if isinstance(line, Opening) and name in (line.call, line.turn):
             began.append(line.at)
         elif isinstance(line, Closing) and line.call == name:
             ended.append(line.at)
-    since = point["time"] * 10**9
-    if is_after and ended:
+    since = point.time * 10**9
+    if point.is_after and ended:
         since = max(ended)
     elif began:
         since = min(began)
-    calls = []
+    calls: list[TakenCall] = []
     for call in _list_here(repo):
         is_of_point = name in (call["call"], call["turn"])
-        if is_of_point and is_after:
-            continue
-        if is_of_point or call["at"] >= since:
+        if (is_of_point and not point.is_after) or (not is_of_point and call["at"] >= since):
             calls.append(call)
     return calls
 
@@ -113,14 +107,10 @@ def plan_return(
             planned.notes.append(f"'{path}' {why}")
             continue
         full = decode_name(taken.locate_file(work, loss.first))
-        planned.effects.append(
-            {
-                "file": full,
-                "old": taken.hash_file(full) or None,
-                "new": loss.first["kept"],
-                "mode": loss.first["mode"],
-            }
-        )
+        current = taken.hash_file(full) or None
+        first = loss.first
+        effect = Effect(FILE, full, current, first["kept"], mode=first["mode"])
+        planned.effects.append(effect)
     planned.notes = [*_describe_return(repo, planned.effects), *planned.notes]
     return planned
 
@@ -184,5 +174,5 @@ def _describe_return(repo: Repo, returning: Sequence[Effect]) -> list[str]:
 def keep_replaced(repo: Repo, planned: Iterable[Effect]) -> None:
     """Keep what effects on ignored files replace, before they are made."""
     for effect in planned:
-        if effect["old"]:
-            contents.keep_bytes(repo, contents.read_now(effect["file"]))
+        if effect.old:
+            contents.keep_bytes(repo, contents.read_now(effect.subject))

@@ -9,7 +9,7 @@ from gitcp.git import files
 from gitcp.git.objects import edit_tree, find_tree
 from gitcp.record.journal import credit, held_lines
 from gitcp.record.session import others
-from gitcp.steps.back import plan
+from gitcp.steps.back import lineage
 from gitcp.text.ids import hash_worktree
 
 TYPE_CHECKING = False
@@ -73,13 +73,13 @@ def build_tree(repo: Repo, removed: RemovedWorktree, moment_id: str, after: bool
     """The tree of a worktree that is gone before a turn or tool use, or with after the moment after
     it: that of the commit on which it stood, with the edits until then.  '' for an unknown
     moment."""
-    moment = plan.find_moment([*removed.edits], moment_id, after)
+    moment = lineage.find_moment(removed.edits, moment_id, after)
     if moment is None:
         return ""
     versions: dict[str, Version] = {}
     for line in credit.list_open_edits(removed.lines):
         versions[line.path] = line.after
-    for line in reversed(moment[0]):
+    for line in reversed(moment.since):
         versions[line.path] = line.before
     return edit_tree(repo.objects, find_tree(repo.objects, find_base(removed)), versions)
 

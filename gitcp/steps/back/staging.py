@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
+    from gitcp.steps.step import Raw
     from gitcp.text.record_types import Entry
-
-    # permissions (S_IFLNK: a symbolic link), blob of the bytes; None: as git writes it
-    Raw = tuple[int | None, str | None]
 
 # Options of git against settings of the repository that must not act on a step's files.
 _WAYS = (

@@ -4,66 +4,79 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from contextlib import nullcontext, suppress
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
-from gitcp.checkpoints import listing
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.git import decode_name, files
 from gitcp.git.files import read_bytes
-from gitcp.git.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
-from gitcp.git.objects.object_lists import list_files
-from gitcp.git.objects.partial_clone import need_contents
-from gitcp.link import commits
-from gitcp.record import stream
+from gitcp.git.objects import Lookup, compare_trees, find_file
 from gitcp.record.journal import INTENT
 from gitcp.record.journal.line_kinds import parse_entry
 from gitcp.record.snapshot import scan
-from gitcp.record.stream import stream_list
 from gitcp.steps import effects, undo
-from gitcp.steps.back import ignored, points, restore
-from gitcp.steps.back import plan as back
-from gitcp.steps.back.plan import list_effective
-from gitcp.steps.back.points import prepare, refuse_conflicts
-from gitcp.steps.back.restore import Apply, find_other_names, read_present, read_signatures
-from gitcp.steps.back.staging import Staging, check_out
-from gitcp.steps.commits import open_work
-from gitcp.text.short_ids import shorten_id
-from gitcp.text.spans import abbreviate, count_noun
+from gitcp.steps.back import follow_up, ignored, kept_bytes, plan, wishes
+from gitcp.steps.back.carrying_out import Apply
+from gitcp.steps.back.plan import Action, list_effective
+from gitcp.steps.back.preparing import prepare, refuse_conflicts
+from gitcp.steps.back.present import read_present
+from gitcp.steps.back.signatures import find_other_names, read_signatures
+from gitcp.steps.back.staging import Staging
+from gitcp.steps.back.taking_back import Change
+from gitcp.steps.step import REDO, UNDO, Effect, parse_effect, parse_raw
+from gitcp.steps.undo_tree import UndoTree
+from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, TypedDict
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
+    from gitcp.steps.back.carrying_out import Progress
     from gitcp.steps.back.conversation import Conversation
-    from gitcp.steps.back.plan import Action, Plan, Point, Step
-    from gitcp.steps.back.points import Edits, Prepared, Wisher
-    from gitcp.steps.back.restore import Known, Progress
-    from gitcp.text.record_types import Record, Version
+    from gitcp.steps.back.kept_bytes import Known
+    from gitcp.steps.back.plan import Plan
+    from gitcp.steps.back.preparing import Prepared
+    from gitcp.steps.back.wishes import Edits, Wisher
+    from gitcp.steps.step import Raw, Step
+    from gitcp.text.record_types import Record
 
-    Intent = dict[str, Any]  # step, id, commit, staging, actions, merged, effects, raw
     # Shows a plan, and the steps that it takes back or takes again, () for none; returns whether
     # to carry it out.
     Agree = Callable[[Prepared, Sequence[Step]], bool]
 
-    class Outcome(TypedDict):
-        """The outcome of a step.  step: its id in the undo log, '' if nothing was changed;
-        subject: kind and reason of the step that was undone or redone, else ''; beside: what it
-        changed beside files of the worktree, as `HEAD is at 1a2b3c4`; differ: paths that are not
-        as planned; notes: sentences about sessions; conversation: the one that was put back."""
 
-        step: str
-        subject: str
-        beside: str
-        plan: Plan
-        differ: list[str]
-        notes: list[str]
-        conversation: Conversation | None
+@dataclass(slots=True)
+class Outcome:
+    """The outcome of a step.  step: its id in the undo log, '' if nothing was changed; subject:
+    kind and reason of the step that was undone or redone, else ''; beside: what it changed beside
+    files of the worktree, as `HEAD is at 1a2b3c4`; differ: paths that are not as planned; notes:
+    sentences about sessions; conversation: the one that was put back."""
+
+    step: str
+    subject: str
+    beside: str
+    plan: Plan
+    differ: list[str]
+    notes: list[str]
+    conversation: Conversation | None
+
+    def make_record(self) -> Record:
+        """It as a record."""
+        conversation = None
+        if self.conversation:
+            conversation = self.conversation.make_record()
+        return {
+            "type": "step",
+            "step": self.step,
+            "subject": self.subject,
+            "beside": self.beside,
+            "differ": self.differ,
+            "notes": self.notes,
+            "conversation": conversation,
+            **self.plan.make_record(),
+        }
 
 
 # Carrying out a prepared plan as one step of the undo log: stage, log, apply, check.
@@ -73,70 +86,134 @@ if TYPE_CHECKING:
 _TRIES = 5  # to make a plan for a worktree that keeps changing
 
 
-def carry_out_plan(
-    prepared: Prepared, step: Step, tip: str | None, progress: Progress
-) -> tuple[list[str], list[str]]:
+@dataclass(slots=True)
+class Intent:
+    """A step that is carried out, as the file of that name has it.
+
+    kind, step_id: of the step.  commit: the step's, in the undo log.  staging: the name of its
+    directory.  merged: as Wish has it.  raw: what files and directories get that git does not
+    keep."""
+
+    kind: str
+    step_id: str
+    commit: str
+    staging: str
+    actions: list[Action]
+    merged: Mapping[str, Sequence[str]]
+    effects: Sequence[Effect]
+    raw: Mapping[str, Raw]
+
+    def make_record(self) -> Record:
+        """It as it is stored."""
+        return {
+            "step": self.kind,
+            "id": self.step_id,
+            "commit": self.commit,
+            "staging": self.staging,
+            "actions": [action.make_record() for action in self.actions],
+            "merged": self.merged,
+            "effects": [effect.make_record() for effect in self.effects],
+            "raw": self.raw,
+        }
+
+
+def _read_intent(repo: Repo) -> Intent | None:
+    """The step that a kill left unfinished; None without one."""
+    stored = read_bytes(_get_intent_path(repo))
+    if not stored:
+        return None
+    record = json.loads(stored)
+    actions: list[Action] = []
+    for stored_action in record["actions"]:
+        was = parse_entry(stored_action["was"])
+        now = parse_entry(stored_action["now"])
+        actions.append(Action(**{**stored_action, "was": was, "now": now}))
+    return Intent(
+        record["step"],
+        record.get("id", ""),
+        record["commit"],
+        record["staging"],
+        list_effective(actions),
+        record.get("merged", {}),
+        [parse_effect(effect) for effect in record["effects"]],
+        parse_raw(record.get("raw", {})),
+    )
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of a plan that was carried out: the paths whose content differs from it when they
+    are read again, and sentences about the sessions at work."""
+
+    differ: list[str]
+    notes: list[str]
+
+
+def carry_out_plan(prepared: Prepared, step: Step, tip: str | None, progress: Progress) -> Report:
     """Carry out a plan and step's effects as one step of the undo log.
 
-    tip: the log's when the plan was made.  Returns the paths whose content differs from the plan
-    when they are read again, and sentences about the sessions at work.  Raises Changed when the
-    worktree is not as planned, Moved when another step was recorded, and Error when the system
-    refuses a write; the worktree is then as it was.  The caller holds the log's lock.
+    tip: the log's when the plan was made.  Raises Changed when the worktree is not as planned,
+    Moved when another step was recorded, and Error when the system refuses a write; the worktree
+    is then as it was.  The caller holds the log's lock.
     """
     repo = prepared.present.repo
-    staging = Staging(repo, f"step-{step['id']}")
-    targets = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
+    staging = Staging(repo, f"step-{step.id}")
+    targets = {a.path: a.now for a in prepared.todo if a.now}
     try:
         staging.write_files(targets, Lookup(repo.objects, prepared.tree))
-        chosen = restore.choose_raw(prepared.present, targets, prepared.signs, prepared.raw)
+        chosen = kept_bytes.choose_raw(prepared.present, targets, prepared.signs, prepared.raw)
         staging.add_raw(chosen)
-        step["raw"] = restore.keep_raw(prepared.present, prepared.todo, prepared.signs)
-        paths = [a["path"] for a in prepared.todo]
+        kept = kept_bytes.keep_raw(prepared.present, prepared.todo, prepared.signs)
+        paths = [a.path for a in prepared.todo]
         is_unchanged = read_signatures(repo, paths) == prepared.signs
         if not (is_unchanged and prepared.present.is_unchanged(paths)):
             raise Changed("the worktree has changed since it was looked at")
-        trees = (prepared.present.tree, prepared.tree)
-        written = undo.write_step(repo, step, trees)
-        if written[1] != tip:
-            raise Moved(undo.get_ref(repo), tip, written[1])
-        record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
-        record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
-        record |= {"id": step["id"], "merged": prepared.merged}
-        notes = _do_step(prepared, record, staging, written, progress)
+        ends = undo.Ends(prepared.present.tree, prepared.tree)
+        written = undo.write_step(repo, replace(step, raw=kept), ends)
+        if written.tip != tip:
+            raise Moved(undo.get_ref(repo), tip, written.tip)
+        intent = Intent(
+            step.kind,
+            step.id,
+            written.commit,
+            f"step-{step.id}",
+            prepared.todo,
+            prepared.merged,
+            step.effects,
+            chosen,
+        )
+        notes = _do_step(prepared, intent, staging, written, progress)
     finally:
         staging.remove_all()
-    return _list_differing(prepared), notes
+    return Report(_list_differing(prepared), notes)
 
 
 def _do_step(
     prepared: Prepared,
-    record: Intent,
+    intent: Intent,
     staging: Staging,
-    written: tuple[str, str | None],
+    written: undo.Written,
     progress: Progress,
 ) -> list[str]:
     """Log a step, apply its plan and make its effects; undo all of them if one fails.  Return
-    sentences about the sessions at work.
-
-    record: the intent.  written: the step's commit, for append_step().
-    """
+    sentences about the sessions at work."""
     repo = prepared.present.repo
     top = prepared.present.worktree.top
-    job = Apply(top, staging, prepared.todo, prepared.signs, record["raw"])
-    data = json.dumps(record).encode()
+    job = Apply(top, staging, prepared.todo, prepared.signs, intent.raw)
+    data = json.dumps(intent.make_record()).encode()
     files.write_private(repo, _get_intent_path(repo), data, durable=True)
     logged = False
     try:
         undo.append_step(repo, written)
         logged = True
         job.carry_out(progress)
-        effects.put_effects(repo, record["effects"])
+        effects.put_effects(repo, intent.effects)
     except BaseException as e:
         job.take_back()
         if logged:
             undo.withdraw_step(repo, written)
         with suppress(Error, OSError):  # a hook may have seen half of it
-            restore.note_step(repo, record["id"], _reverse(prepared.todo), {})
+            follow_up.note_step(repo, intent.step_id, _reverse(prepared.todo), {})
         _remove_intent(repo)
         if isinstance(e, OSError):
             where = ""
@@ -145,7 +222,7 @@ def _do_step(
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
     try:
-        notes = restore.follow_step(repo, record["id"], prepared.todo, prepared.merged)
+        notes = follow_up.follow_step(repo, intent.step_id, prepared.todo, prepared.merged)
         _remove_intent(repo)
     except OSError:
         return []  # the step is done: the next command finds nothing left to do
@@ -153,13 +230,13 @@ def _do_step(
 
 
 def _reverse(actions: Iterable[Action]) -> list[Action]:
-    return [{**action, "was": action["now"], "now": action["was"]} for action in actions]
+    return [replace(action, was=action.now, now=action.was) for action in actions]
 
 
 def _list_differing(prepared: Prepared) -> list[str]:
     """The paths whose content differs from the plan."""
     repo = prepared.present.repo
-    paths = {a["path"] for a in prepared.todo}
+    paths = {a.path for a in prepared.todo}
     paths -= find_other_names(repo, paths)
     current = scan.read_paths(repo, paths, write=False)
     after = Lookup(repo.objects, prepared.tree)
@@ -179,72 +256,69 @@ def finish_interrupted(repo: Repo) -> list[str]:
     """
     if not list_abandoned(repo):
         return []
+    sentences: list[str] = []
     with undo.hold_log(repo):
-        intent = read_bytes(_get_intent_path(repo))
+        intent = _read_intent(repo)
         if intent:
-            sentences = _finish_intent(repo, json.loads(intent))
-        else:
-            sentences = []
+            sentences = _finish_intent(repo, intent)
         for name in list_abandoned(repo):
             Staging(repo, name).remove_all()
     return sentences
 
 
 def _finish_intent(repo: Repo, intent: Intent) -> list[str]:
-    staging = Staging(repo, intent["staging"])
-    if not any(step["commit"] == intent["commit"] for step in undo.read_steps(repo)):
+    staging = Staging(repo, intent.staging)
+    if not any(step.commit == intent.commit for step in undo.read_steps(repo)):
         staging.remove_all()
         _remove_intent(repo)
-        return [f"an interrupted {intent['step']} had changed nothing: it is forgotten"]
-    todo, changed_since = _list_open(repo, intent)
+        return [f"an interrupted {intent.kind} had changed nothing: it is forgotten"]
+    rest = _find_rest(repo, intent)
     staging.remove_all()
-    _apply_rest(repo, staging, todo, intent)
-    effects.put_effects(repo, intent["effects"])
-    done = [a for a in _list_actions(intent) if a["path"] not in changed_since]
-    notes = restore.follow_step(repo, intent.get("id", ""), done, intent.get("merged", {}))
+    _apply_rest(repo, staging, rest.todo, intent)
+    effects.put_effects(repo, intent.effects)
+    done = [a for a in intent.actions if a.path not in rest.changed_since]
+    notes = follow_up.follow_step(repo, intent.step_id, done, intent.merged)
     staging.remove_all()
     _remove_intent(repo)
-    count = count_noun(len(todo), "file")
-    sentence = f"an interrupted {intent['step']} has been completed ({count} left)"
-    stay = (f"'{path}' was changed since, and stays as it is" for path in changed_since)
-    return [sentence, *stay, *notes]
+    count = count_noun(len(rest.todo), "file")
+    sentences = [f"an interrupted {intent.kind} has been completed ({count} left)"]
+    for path in rest.changed_since:
+        sentences.append(f"'{path}' was changed since, and stays as it is")
+    return [*sentences, *notes]
 
 
-def _list_actions(intent: Intent) -> list[Action]:
-    """The actions of a step that change something; JSON has read their entries as lists."""
-    return [
-        {**action, "was": parse_entry(action["was"]), "now": parse_entry(action["now"])}
-        for action in list_effective(intent["actions"])
-    ]
+@dataclass(slots=True)
+class _Rest:
+    """What is left of a step: the actions still to do, and the paths that are neither as before nor
+    as after it."""
+
+    todo: list[Action]
+    changed_since: list[str]
 
 
-def _list_open(repo: Repo, intent: Intent) -> tuple[list[Action], list[str]]:
-    """(the actions still to do, the paths that are neither as before nor as after the step)."""
-    actions = _list_actions(intent)
-    entries = scan.read_paths(repo, [a["path"] for a in actions], write=True)
-    todo = []
-    changed_since = []
-    for action in actions:
-        entry = entries.get(action["path"])
-        if entry == action["was"] and action["path"] in entries:
-            todo.append(action)
-        elif entry != action["now"]:
-            changed_since.append(action["path"])
-    return todo, changed_since
+def _find_rest(repo: Repo, intent: Intent) -> _Rest:
+    entries = scan.read_paths(repo, [a.path for a in intent.actions], write=True)
+    rest = _Rest([], [])
+    for action in intent.actions:
+        entry = entries.get(action.path)
+        if entry == action.was and action.path in entries:
+            rest.todo.append(action)
+        elif entry != action.now:
+            rest.changed_since.append(action.path)
+    return rest
 
 
 def _apply_rest(repo: Repo, staging: Staging, todo: list[Action], intent: Intent) -> None:
-    targets = {a["path"]: a["now"] for a in todo if a["now"]}
-    after = undo.open_tree(repo.objects, intent["commit"], "after")
+    targets = {a.path: a.now for a in todo if a.now}
+    after = undo.open_tree(repo.objects, intent.commit, "after")
     staging.write_files(targets, after)
-    raw = intent.get("raw", {})
-    staging.add_raw(raw)
-    signs = read_signatures(repo, [a["path"] for a in todo])
+    staging.add_raw(intent.raw)
+    signs = read_signatures(repo, [a.path for a in todo])
     try:
-        job = Apply(os.fsencode(repo.worktree), staging, todo, signs, raw)
+        job = Apply(os.fsencode(repo.worktree), staging, todo, signs, intent.raw)
         job.carry_out(lambda done, total: None)
     except Changed:
-        still_todo, _ = _list_open(repo, intent)
+        still_todo = _find_rest(repo, intent).todo
         if still_todo == todo:
             raise
         staging.remove_all()
@@ -260,7 +334,8 @@ def list_abandoned(repo: Repo) -> list[str]:
     return files.list_names(repo.join_own("rewind"))
 
 
-class Move(NamedTuple):
+@dataclass(slots=True)
+class Move:
     """What a step is to do.
 
     wisher: with the files.  step: of make_step().  talk: the conversation that is put back; its
@@ -301,21 +376,22 @@ class Mover:
                 tip = undo.read_tip(repo)
                 move = choose()
                 prepared = prepare(read_present(repo, self._dry), move.wisher)
-            refuse_conflicts(prepared.plan["conflicts"])
-            # Undo and redo move the position in the log even if they change nothing.
-            step = {**move.step, "effects": [*move.step["effects"], *prepared.effects]}
-            is_needed = prepared.todo or step["effects"] or move.moved
+            refuse_conflicts(prepared.plan.conflicts)
+            step = replace(move.step, effects=[*move.step.effects, *prepared.effects])
             wanted = prepared.plan, move.moved
-            if (wanted != agreed and not self._agree(prepared, move.moved)) or not is_needed:
-                return _build_outcome(repo, prepared, move, "", [], [])
+            if wanted != agreed and not self._agree(prepared, move.moved):
+                return _build_outcome(repo, prepared, move, None)
+            # Undo and redo move the position in the log even if they change nothing.
+            if not prepared.todo and not step.effects and not move.moved:
+                return _build_outcome(repo, prepared, move, None)
             agreed = wanted
             try:
                 with undo.hold_log(repo):
                     ignored.keep_replaced(repo, prepared.effects)
-                    differ, notes = carry_out_plan(prepared, step, tip, self._progress)
+                    report = carry_out_plan(prepared, step, tip, self._progress)
             except (Changed, Moved):
                 continue
-            return _build_outcome(repo, prepared, move, move.step["id"], differ, notes)
+            return _build_outcome(repo, prepared, move, report)
         raise Busy(
             "files keep changing while they are restored; nothing was changed:"
             " stop the agent, and try again"
@@ -331,40 +407,39 @@ class Mover:
         return self.take_step(lambda: self._choose_redo(name, conflict))
 
     def _choose_undo(self, name: str, conflict: str, whole: bool) -> Move:
-        targets = back.list_steps_to_undo(undo.read_steps(self._repo), name)
-        oldest = targets[-1]
-        step = undo.make_step(
-            back.UNDO,
-            "; ".join(f"{target['kind']}: {target['reason']}" for target in targets),
-            effects.join_staging(
-                self._repo, [e for t in targets for e in effects.invert_effects(t["effects"])]
-            ),
-            position=oldest["parent"],
-            target=oldest["id"],
-            targets=[target["id"] for target in targets],
+        objects = self._repo.objects
+        targets = UndoTree(undo.read_steps(self._repo)).list_to_undo(name)
+        inverse: list[Effect] = []
+        for target in targets:
+            inverse += effects.invert_effects(target.effects)
+        reason = "; ".join(target.describe() for target in targets)
+        step = replace(
+            undo.make_step(UNDO, reason, effects.join_staging(self._repo, inverse)),
+            position=targets[-1].parent,
+            targets=[target.id for target in targets],
         )
-        edits = _map_edits(self._repo.objects, targets[::-1], "before", "after")
+        edits = _map_edits(objects, targets[::-1], "before", "after")
         if whole:
-            edits = {path: [(pairs[0][0], pairs[-1][1])] for path, pairs in edits.items()}
-        raw = restore.read_steps(self._repo.objects, targets, edits)
+            for path, own in edits.items():
+                edits[path] = [Change(own[0].before, own[-1].after)]
+        raw = kept_bytes.read_steps(objects, targets, edits)
         return self._leave_out(edits, raw, targets, step, conflict)
 
     def _choose_redo(self, name: str, conflict: str) -> Move:
-        log = undo.read_steps(self._repo)
-        target = back.find_step_to_redo(log, name)
-        step = undo.make_step(
-            back.REDO,
-            f"{target['kind']}: {target['reason']}",
-            target["effects"],
-            target=target["id"],
-            position=target["id"],
+        objects = self._repo.objects
+        tree = UndoTree(undo.read_steps(self._repo))
+        target = tree.find_to_redo(name)
+        step = replace(
+            undo.make_step(REDO, target.describe(), target.effects),
+            position=target.id,
+            targets=[target.id],
         )
-        edits = _map_edits(self._repo.objects, [target], "after", "before")
+        edits = _map_edits(objects, [target], "after", "before")
         # Before the steps undone with it, or else before the undo, the worktree was as after it.
-        undone = [step for step in log if target["id"] in step.get("targets", ())][-1:]
-        ids = [t for step in undone for t in step["targets"][: step["targets"].index(target["id"])]]
-        newer = [back.map_steps(log)[step_id] for step_id in ids]
-        raw = restore.read_steps(self._repo.objects, [*undone, *newer], edits)
+        undoing = tree.map_undoings()[target.id]
+        undone_before = undoing.targets[: undoing.targets.index(target.id)]
+        newer = [tree.steps[step_id] for step_id in undone_before]
+        raw = kept_bytes.read_steps(objects, [undoing, *newer], edits)
         return self._leave_out(edits, raw, [target], step, conflict)
 
     def _leave_out(
@@ -372,202 +447,72 @@ class Mover:
     ) -> Move:
         """A step of undo or redo, with those of its effects that are still possible; moved: the
         steps that it undoes or redoes, the newest first."""
-        why = f"{step['kind']} of {moved[-1]['kind']}"
-        wisher = points.leave_out_edits(edits, conflict, why, raw)
-        possible, notes, blocked = effects.find_possible(
-            self._repo, step["effects"], conflict == points.KEEP
-        )
-        refuse_conflicts(blocked)
-        return Move(wisher, {**step, "effects": possible}, moved=moved, notes=notes)
+        why = f"{step.kind} of {moved[-1].kind}"
+        wisher = wishes.leave_out_edits(edits, conflict, why, raw)
+        possible = effects.find_possible(self._repo, step.effects, conflict == wishes.KEEP)
+        refuse_conflicts(possible.conflicts)
+        step = replace(step, effects=possible.todo)
+        return Move(wisher, step, moved=moved, notes=possible.notes)
 
 
-def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> Edits:
-    """path -> (its version in the tree old, in the tree new) of each step that changed it; old and
+def _map_edits(
+    objects: Objects, steps: Iterable[Step], old: str, new: str
+) -> dict[str, list[Change]]:
+    """path -> its versions in the trees old and new of each step that changed it; old and
     new are 'before' and 'after', or the reverse."""
-    edits: dict[str, list[tuple[Version, Version]]] = {}
+    edits: dict[str, list[Change]] = {}
     for step in steps:
-        first, last = (undo.find_tree(objects, step["commit"], part) for part in (old, new))
-        if first and last:
-            for path, before, after in compare_trees(objects, first, last):
-                if not path.startswith(back.OURS):
-                    edits.setdefault(path, []).append((before, after))
+        first = undo.find_tree(objects, step.commit, old)
+        last = undo.find_tree(objects, step.commit, new)
+        if first is None or last is None:
+            continue
+        for path, before, after in compare_trees(objects, first, last):
+            if not path.startswith(plan.OURS):
+                edits.setdefault(path, []).append(Change(before, after))
     return edits
 
 
-def _build_outcome(
-    repo: Repo,
-    prepared: Prepared,
-    move: Move,
-    step_id: str,
-    differ: Sequence[str],
-    notes: Sequence[str],
-) -> Outcome:
-    """The outcome of a move; step_id: '' if nothing was changed."""
+def _build_outcome(repo: Repo, prepared: Prepared, move: Move, report: Report | None) -> Outcome:
+    """The outcome of a move; report: None if nothing was changed."""
+    subject = ""
     beside = ""
-    if step_id:
+    if report:
         beside = effects.summarize_effects(repo, prepared.effects)
     if move.moved:
-        beside = effects.summarize_effects(repo, move.step["effects"])
-    return {
-        "step": step_id,
-        "subject": move.step["reason"] if move.moved else "",
-        "beside": beside,
-        "plan": prepared.plan,
-        "differ": list(differ),
-        "notes": [*notes, *move.notes],
-        "conversation": move.talk if step_id else None,
-    }
+        subject = move.step.reason
+        beside = effects.summarize_effects(repo, move.step.effects)
+    if report is None:
+        return Outcome("", subject, beside, prepared.plan, [], [*move.notes], None)
+    notes = [*report.notes, *move.notes]
+    return Outcome(move.step.id, subject, beside, prepared.plan, report.differ, notes, move.talk)
 
 
-def summarize_plan(plan: Plan) -> str:
+def summarize_plan(planned: Plan) -> str:
     """What a plan does, as in `created 2, changed 1`."""
-    words = {back.CREATE: "created", back.MODIFY: "changed", back.DELETE: "deleted"}
-    counts = back.count_verbs(plan["actions"])
+    words = {plan.CREATE: "created", plan.MODIFY: "changed", plan.DELETE: "deleted"}
+    counts = plan.count_verbs(planned.actions)
     return ", ".join(f"{word} {counts[verb]}" for verb, word in words.items() if counts[verb])
 
 
-# The content of a name as records, as a tree for `git diff`, or as files in a new directory.
-WORKTREE = "worktree"
-
-
-def find_tree(repo: Repo, name: str) -> str:
-    """The tree of a commit, a checkpoint, a session's newest checkpoint, a point or WORKTREE.
-
-    `.entire/metadata` is left out.  Raises Error for an unknown name, and for a committed
-    checkpoint that no commit here carries.
-    """
-    if name == WORKTREE:
-        return restore.read_present(repo, dry=True).tree
-    point, (kind, key) = _find(repo, name)
-    if point:
-        return read_tree(repo, point)
-    if kind == "checkpoint":
-        commits = listing.find_carriers(repo, [key])[key]
-        if not commits:
-            raise Error(f"no commit here carries checkpoint '{key}'")
-        key = commits[0]
-    elif kind == "session":
-        newest = stream_list.find_newest(repo, key)
-        if newest is None:
-            raise Error(f"session '{key}' has no temporary checkpoint")
-        key = newest["oid"]
-    return _strip(repo.objects, need_commit(repo.objects, key)["tree"])
-
-
-def find_moment(repo: Repo, name: str) -> Point | None:
-    """The point that a name means; None for commits, checkpoints and sessions.  Raises Error as
-    points.find_point()."""
-    return _find(repo, name)[0]
-
-
-def _find(repo: Repo, name: str) -> tuple[Point | None, commits.Subject]:
-    """(the point of find_moment(), what resolve_name() makes of another name)."""
-    try:
-        resolved = kind, key = commits.resolve_name(repo, name)
-    except commits.Unknown as e:
-        try:
-            return points.find_point(repo, name), ("", "")
-        except points.NoPoint:
-            raise e from None
-    is_step = kind == "commit" and any(step["commit"] == key for step in undo.read_steps(repo))
-    return points.find_point(repo, key) if is_step else None, resolved
-
-
-def read_tree(repo: Repo, point: Point) -> str:
-    """The tree of the worktree at a point; raises Error if its content has expired."""
-    if point["gone"]:
-        raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
-    if point["kind"] not in points.KINDS:
-        return _strip(repo.objects, point["tree"])
-    return points.find_point_tree(restore.read_present(repo, dry=True), point)
-
-
-def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
-    """The records of a name (read_subject()).
-
-    A moment or a step has one record, its point, with `files`: path -> 'added', 'modified' or
-    'deleted' by its turn, tool use or step."""
-    point, target = _find(repo, name)
-    if point is None:
-        records = commits.read_subject(repo, target, lazy)
-        open_work.set_files(repo, [record for record in records if record["type"] == "session"])
-        return records
-    files = {
-        path: "added" if before is None else "deleted" if after is None else "modified"
-        for path, (before, after) in _list_changes(repo, point).items()
-    }
-    return [{**points.make_record(point), "files": files}]
-
-
-def _list_changes(repo: Repo, point: Point) -> dict[str, tuple[Version, Version]]:
-    """path -> its entries before and after the turn, tool use or step of a point."""
-    if point["kind"] != "safety":
-        return points.list_changes(points.read_edits(repo, point), point)
-    after = undo.find_tree(repo.objects, point["id"], "after") or point["tree"]
-    return {
-        path: (old, new) for path, old, new in compare_trees(repo.objects, point["tree"], after)
-    }
-
-
-def choose_patch(repo: Repo, record: Record) -> list[str]:
-    """The arguments with which git prints what a record of show_trees() changed: of its first
-    commit, or of two trees, which have the changed files alone.  [] for a checkpoint that no commit
-    has.  Raises Error for a session."""
-    if record["type"] == "session":
-        remedy = f"'gitcp diff --session {shorten_id(record['session_id'])}' shows its work"
-        raise Error(f"-p shows the change of a commit, a checkpoint or a point; {remedy}")
-    if "checkpoint_id" in record:
-        commits = record.get("commits") or ()
-        return next((["show", "--format=", "-m", "--first-parent", c["oid"]] for c in commits), [])
-    if record["type"] == "point":
-        changes = _list_changes(repo, points.find_point(repo, record["id"]))
-    else:
-        tips = (record["parent"] or record["base_commit"], record["oid"])
-        before, after = (Lookup(repo.objects, need_commit(repo.objects, c)["tree"]) for c in tips)
-        changes = {path: (before(path), after(path)) for path in record["files"]}
-    sides = ({path: pair[n] for path, pair in changes.items()} for n in (0, 1))
-    trees = [edit_tree(repo.objects, None, side) for side in sides]
-    repo.objects.flush()
-    return ["diff", *trees]
-
-
-def _strip(objects: Objects, tree: str) -> str:
-    return edit_tree(objects, tree, {stream.METADATA.rstrip("/"): None})
-
-
-def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]) -> str:
-    """Write the files of a point below scopes to a new directory (absolute); return what was made.
-
-    For a committed point without scopes that is a worktree on its commit.  Raises Error, with
-    nothing made, if the directory is not empty, if the point has no file at a scope, and if a
-    content is missing.
-    """
-    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
-        raise Error(f"'{folder}' is there already and not empty")
-    if point["kind"] == "committed" and not scopes:
-        commit = need_commit(repo.objects, point["id"])
-        tree = commit["tree"]
-        need_contents(repo, list_files(repo.objects, tree))
-        repo.git.run("worktree", "add", "--detach", "--", folder, point["id"], filters=True)
-        return f"worktree on commit {abbreviate(point['id'])}"
-    tree = read_tree(repo, point)
-    if any(scopes):
-        look = Lookup(repo.objects, tree)
-        missing = [path for path in scopes if look(path) is None]
-        if missing:
-            raise Error(f"there was no file '{missing[0]}' at that point")
-        tree = edit_tree(repo.objects, None, {path: look(path) for path in scopes})
-    files = dict(list_files(repo.objects, tree))
-    is_there = os.path.lexists(folder)
-    os.makedirs(folder, exist_ok=True)
-    try:
-        with tempfile.TemporaryDirectory(prefix="gitcp-") as beside:
-            check_out(repo, files, {}, folder, os.path.join(beside, "index"))
-    except BaseException:
-        for entry in os.scandir(folder):
-            remove = shutil.rmtree if entry.is_dir(follow_symlinks=False) else os.unlink
-            remove(entry.path)
-        if not is_there:
-            os.rmdir(folder)
-        raise
-    return count_noun(len(files), "file")
+def summarize_step(repo: Repo, step: Step) -> str:
+    """What a step changed, as in `2 files changed, 1 deleted`; '' for nothing to say."""
+    created = 0
+    changed = 0
+    deleted = 0
+    before = undo.find_tree(repo.objects, step.commit, "before")
+    after = undo.find_tree(repo.objects, step.commit, "after")
+    if before and after:
+        for path, old, new in compare_trees(repo.objects, before, after):
+            if path.startswith(plan.OURS):
+                continue
+            created += old is None
+            deleted += new is None
+            changed += None not in (old, new)
+    words: list[str] = []
+    for count, word in ((created, "created"), (changed, "changed"), (deleted, "deleted")):
+        if count and not words:
+            words.append(f"{count_noun(count, 'file')} {word}")
+        elif count:
+            words.append(f"{count} {word}")
+    words.append(effects.summarize_effects(repo, step.effects))
+    return ", ".join(filter(None, words))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 
 from gitcp.git.objects import find_file
-from gitcp.steps.back import plan
+from gitcp.steps.back import lineage
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.path_history import Change, Texts, get_writer, read_text
 from gitcp.text.ids import PERSON, UNKNOWN
@@ -207,7 +207,7 @@ class PathDivision:
 
     def _choose_mode(self, old: Version, new: Entry) -> str:
         """The mode of a path whose content is divided."""
-        for line in plan.walk_back(self._history.chain):
+        for line in lineage.walk_back(self._history.chain):
             before = line.before
             after = line.after
             if before and after and before[0] != after[0]:

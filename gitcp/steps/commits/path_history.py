@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitcp.git.objects import find_file
-from gitcp.steps.back import plan
+from gitcp.steps.back import lineage
 from gitcp.steps.commits import parts
 from gitcp.text import line_replay
 from gitcp.text.ids import PERSON, REGULAR, UNKNOWN
@@ -63,7 +63,7 @@ class PathHistory:
     def list_run(self, change: Change) -> list[Edit] | None:
         """The edits that made a change, those that were not taken back and restored if they
         suffice; None if not all are known, or one took the content from another path."""
-        run = _list_run(plan.walk_back(self.chain), change)
+        run = _list_run(lineage.walk_back(self.chain), change)
         if run is None:
             run = _list_run(reversed(self.chain), change)
         return run
@@ -91,14 +91,14 @@ class PathHistory:
 
     def find_creator(self) -> Writer:
         """Who made the file."""
-        for line in plan.walk_back(self.chain):
+        for line in lineage.walk_back(self.chain):
             if line.before is None:
                 return get_writer(line)
         return PERSON
 
     def find_end_writer(self, objects: Objects, has_newline: bool) -> Writer:
         """Who gave the text its end with a newline, or without one."""
-        for line in plan.walk_back(self.chain):
+        for line in lineage.walk_back(self.chain):
             before = read_text(objects, line.before)
             if before is not None and before.endswith(b"\n") != has_newline:
                 return get_writer(line)

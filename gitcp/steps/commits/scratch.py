@@ -31,7 +31,9 @@ from gitcp.git.objects.partial_clone import need_contents
 from gitcp.record import session
 from gitcp.record.session import process
 from gitcp.steps import undo
-from gitcp.steps.back import plan, points, steps
+from gitcp.steps.back import steps, wishes
+from gitcp.steps.step import BISECT
+from gitcp.steps.undo_tree import UndoTree
 from gitcp.text import shapes
 from gitcp.text.ids import COMMIT
 
@@ -368,13 +370,13 @@ class InPlace:
 
     def go_to(self, tree: str) -> None:
         """Give the worktree the files of a tree.  Raises Error if a content is missing."""
-        step = undo.make_step(plan.BISECT, f"test {tree[:10]}")
+        step = undo.make_step(BISECT, f"test {tree[:10]}")
         if not self._first:
-            self._first = step["id"]
+            self._first = step.id
             files.write_private(
                 self._repo, _get_place(self._repo), self._first.encode(), durable=True
             )
-        self._mover.take_step(lambda: steps.Move(points.go_to_tree(tree), step))
+        self._mover.take_step(lambda: steps.Move(wishes.go_to_tree(tree), step))
 
     def run(self, words: Sequence[str], folder: str) -> int:
         """Run a command in a folder below the root; shell.run_apart() says how."""
@@ -392,10 +394,10 @@ def finish_in_place(repo: Repo, mover: steps.Mover) -> bool:
     """Undo the steps of a bisection in place, if they are in force; return whether they were.
     Raises Error, with nothing changed, if a file was changed since in the same place."""
     first = decode_name(read_file(_get_place(repo)) or b"")
-    is_in_force = first in plan.list_in_force(undo.read_steps(repo))
+    is_in_force = first in UndoTree(undo.read_steps(repo)).in_force
     try:
         if is_in_force:
-            mover.undo_steps(first, points.REFUSE, whole=True)
+            mover.undo_steps(first, wishes.REFUSE, whole=True)
     except Error as e:
         command = f"'gitcp undo --conflict=keep {first}'"
         raise Error(

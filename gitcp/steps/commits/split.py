@@ -41,6 +41,7 @@ from gitcp.steps.commits.division import Division
 from gitcp.steps.commits.path_history import Change, get_writer
 from gitcp.steps.commits.scratch import Copy, remove_folder
 from gitcp.steps.commits.selection import Selection
+from gitcp.steps.step import HeadMove
 from gitcp.text import json, prompt_text, term
 from gitcp.text.ids import UNKNOWN
 from gitcp.text.short_ids import shorten_id
@@ -559,7 +560,8 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
     new = made[-1].commit
     old_tree = find_tree(repo.objects, head or None) or repo.empty_tree
     entries = map_entries(repo, old_tree, need_commit(repo.objects, new)["tree"], target)
-    effect = effects.describe_commits(repo, (entries.old, entries.new), (head, new))
+    head_move = HeadMove(head, new, refs.read_branch(repo))
+    effect = effects.describe_commits(repo, entries.old, entries.new, head_move)
     step = undo.make_step(
         "split", f"{count_noun(len(made), 'commit')} of {_name_base(head)}", [effect]
     )
@@ -569,7 +571,7 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
         written = undo.write_step(repo, step, None)
         undo.append_step(repo, written)
         try:
-            effects.move_head(repo, (head, new), f"commit: {subject}")
+            effects.move_head(repo, head, new, f"commit: {subject}")
         except BaseException:
             undo.withdraw_step(repo, written)
             raise
@@ -579,7 +581,7 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
             index.replace_entries(repo, entries.old, entries.new, move)
         except (Changed, Moved) as e:
             raise Error(f"{e}; everything is as it was") from None
-    return str(step["id"])
+    return step.id
 
 
 def _name_base(head: str) -> str:

@@ -10,7 +10,7 @@ from gitcp.record.journal import credit
 from gitcp.record.snapshot import index, scan
 from gitcp.steps import effects, undo
 from gitcp.steps.back import plan
-from gitcp.steps.back.restore import Present, read_present
+from gitcp.steps.back.present import Present, read_present
 from gitcp.steps.commits.division import Division, Extra, PathDivision, count_lines
 from gitcp.steps.commits.path_history import Change, PathHistory
 from gitcp.text.ids import build_change

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.errors import Error
 from gitcp.git.objects import Lookup, edit_tree, find_file
 from gitcp.lines.edit_lines import Edits
-from gitcp.steps.back.restore import Present, read_present
+from gitcp.steps.back.present import Present, read_present
 from gitcp.steps.commits import parts
 from gitcp.steps.commits.path_history import (
     Change,

@@ -117,7 +117,7 @@ def test_a_key_more_is_in_the_schema_and_the_manual(copy: Copy) -> None:
 MADE = {"type": "array", "items": {"type": "string"}, "description": "what is made up"}
 DECLARATIONS = {
     "tool": ("gitcp/text/record_types.py", "    kind: str  #", "made_key: NotRequired[list[str]]"),
-    "point": ("gitcp/steps/back/plan.py", "        message: str", "made_key: list[str]"),
+    "point": ("gitcp/steps/back/point.py", "    message: str", "made_key: list[str]"),
     "overlap": ("gitcp/steps/commits/division.py", "    first: int", "made_key: list[str]"),
 }
 

@@ -14,6 +14,7 @@ from gitcp.git.repo import Repo
 from gitcp.record import contents
 from gitcp.setup.care import upkeep
 from gitcp.steps import undo
+from gitcp.steps.step import REF, Effect
 from tests.steps.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 
@@ -151,12 +152,12 @@ def test_a_step_with_other_commits_behind_it_keeps_them(world: World, a: Agent) 
     done(world, "rewind", "--files-only", "--to", temporary(world)[-1])
     repo = Repo.find(str(world.path))
     with Objects(repo):
-        effect = {"ref": "refs/gitcp/test", "old": world.head, "new": None}
+        effect = Effect(REF, "refs/gitcp/test", world.head, None)
         undo.record_step(repo, "repair", "a ref", [effect])
     backdate(world, steps=1, days=31)
     assert clean(world, 0) == [("expired-steps", "e3b0c4")]
     assert world.head in world.git("log", "-1", "--format=%P", "refs/gitcp/undo/e3b0c4")
-    assert [step["reason"] for step in undo.read_steps(repo)] == ["a ref"]
+    assert [step.reason for step in undo.read_steps(repo)] == ["a ref"]
 
 
 def test_what_is_damaged_in_the_list_of_what_expired_is_passed_over(world: World, a: Agent) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from gitcp.cmd.back import redo, rewind, undo
 from gitcp.errors import Error
-from gitcp.steps.back.points import Prepared
+from gitcp.steps.back.preparing import Prepared
 from tests.steps.rewind.going import Files, done, files
 from tests.steps.rewind.going import points as list_points
 from tests.steps.rewind.going import run as command

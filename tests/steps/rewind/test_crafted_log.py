@@ -13,6 +13,7 @@ from gitcp.git.refs import update_refs
 from gitcp.git.repo import Repo
 from gitcp.record import contents
 from gitcp.steps import undo
+from gitcp.steps.step import Step
 from gitcp.text import json
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
@@ -116,9 +117,15 @@ def test_nor_does_it_delete_there(world: World, a: Agent, path: str) -> None:
     assert target.read_text() == "good\n"
 
 
+def test_an_effect_of_a_kind_that_nobody_knows_is_refused(world: World, a: Agent) -> None:
+    craft(world, [{"other": "x", "old": None, "new": "1"}])
+    status, said = run_undo(world)
+    assert (status, "that this version of gitcp does not know" in said) == (128, True)
+
+
 @pytest.mark.parametrize("head", ["--all", "--output=a", "0" * 40, "", "nothing"])
 def test_a_commit_that_a_step_names_is_no_option_and_need_not_exist(
     world: World, head: str
 ) -> None:
     repo = Repo.find(str(world.path))
-    assert undo.count_commits_since(repo, {"effects": [], "head": head}) == (0, "")
+    assert undo.count_commits_since(repo, Step("a", "rewind", "r", head=head)) is None

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.steps.back import restore
+from gitcp.steps.back import carrying_out
 from tests.record.snapshot.test_snapshot_omitted import UNPRIVILEGED, needs_a_limit
 from tests.steps.rewind.going import done, files, plan, points, run, temporary
 from tests.support.harness import Agent, World
@@ -381,7 +381,7 @@ def test_a_file_is_placed_from_another_file_system_as_well(
 
     monkeypatch.setattr(os, "rename", elsewhere)
     folder = os.open(there, os.O_RDONLY)
-    restore._place_file(os.fsencode(staged), folder, b"file")
+    carrying_out._place_file(os.fsencode(staged), folder, b"file")
     os.close(folder)
     assert [path.name for path in there.iterdir()] == ["file"]
     if content == "a link":

@@ -16,14 +16,15 @@ from gitcp.git.repo import Repo
 from gitcp.steps import undo
 from gitcp.steps.back import steps
 from gitcp.steps.back.plan import list_effective
-from gitcp.steps.back.points import find_point, go_to_point
+from gitcp.steps.back.points import find_point
+from gitcp.steps.back.wishes import go_to_point
 from tests.steps.rewind.going import around, done, files, plan, points, temporary
 from tests.steps.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.steps.back.points import Prepared
+    from gitcp.steps.back.preparing import Prepared
 
 MANY = 100_000 if os.environ.get("LONG") else 600
 
@@ -159,7 +160,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     seen: list[list[str]] = []
 
     def agree(prepared: Prepared, moved: object) -> bool:
-        seen.append([a["path"] for a in list_effective(prepared.plan["actions"])])
+        seen.append([action.path for action in list_effective(prepared.plan.actions)])
         if len(seen) == 1:
             world.write("src/app.py", "an agent writes meanwhile\n")
             world.write("a.py", "an agent writes here too\n")
@@ -171,7 +172,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
         move = steps.Move(wisher, undo.make_step("rewind", "test"))
         outcome = steps.Mover(repo, agree, lambda done, total: None).take_step(lambda: move)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]
-    assert outcome["step"]
+    assert outcome.step
     assert world.read("src/app.py") == "print('app')\n"
     done(world, "undo")
     assert world.read("a.py") == "an agent writes here too\n"

@@ -14,6 +14,7 @@ from gitcp.git.repo import Repo
 from gitcp.record import contents
 from gitcp.record.session.others import held_state
 from gitcp.steps import undo
+from gitcp.steps.step import FILE, NOTE, REF, Effect
 from tests.steps.rewind.going import done, run
 from tests.support.harness import World
 
@@ -31,7 +32,7 @@ def linked(repo: Repo, world: World) -> None:
         notes.add_link(repo, world.head, ID)
         text = notes.read_note(repo.objects, world.head)
         new = repo.objects.hash_object("blob", text or b"")
-        effect = {"note": world.head, "old": None, "new": new}
+        effect = Effect(NOTE, world.head, None, new)
         undo.record_step(repo, "link", "a commit", [effect])
 
 
@@ -61,7 +62,7 @@ def test_a_ref_goes_back_by_compare_and_swap(world: World, repo: Repo) -> None:
     old = world.git("rev-parse", "HEAD~1")
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo):
-        effect = {"ref": "refs/gitcp/test", "old": old, "new": world.head}
+        effect = Effect(REF, "refs/gitcp/test", old, world.head)
         undo.record_step(repo, "repair", "a ref", [effect])
     done(world, "undo")
     assert world.git("rev-parse", "refs/gitcp/test") == old
@@ -81,11 +82,8 @@ def name_conversation(world: World) -> Path:
 def test_the_content_of_a_file_is_kept_privately_and_comes_back(world: World, repo: Repo) -> None:
     path = name_conversation(world)
     path.write_text("new")
-    effect = {
-        "file": str(path),
-        "old": contents.keep_bytes(repo, b"old"),
-        "new": contents.keep_bytes(repo, b"new"),
-    }
+    old = contents.keep_bytes(repo, b"old")
+    effect = Effect(FILE, str(path), old, contents.keep_bytes(repo, b"new"))
     with Objects(repo):
         undo.record_step(repo, "resume", "a conversation", [effect])
     done(world, "undo")
@@ -100,13 +98,10 @@ def test_a_step_that_is_only_half_possible_is_not_begun(world: World, repo: Repo
     linked(repo, world)
     path = name_conversation(world)
     path.write_text("somebody else's")
+    old = contents.keep_bytes(repo, b"before")
     wanted = [
-        {
-            "file": str(path),
-            "old": contents.keep_bytes(repo, b"before"),
-            "new": contents.keep_bytes(repo, b"ours"),
-        },
-        {"ref": "refs/gitcp/test", "old": None, "new": world.head},
+        Effect(FILE, str(path), old, contents.keep_bytes(repo, b"ours")),
+        Effect(REF, "refs/gitcp/test", None, world.head),
     ]
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo):

@@ -239,7 +239,13 @@ def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(three: Agent) -> No
     done(world, "rewind", "--force", "--to", kept[0], "--", "README.md")
     assert world.read("README.md") == "line one\nline two\nline three\n"
     done(world, "undo", "1")
-    assert "undone: 'gitcp redo' repeats it" in done(world, "undo", "--list")
+    newest, below, _, oldest_below = done(world, "undo", "--list").splitlines()
+    assert "went back to before 'gitcp undo' at " in newest
+    indent = " " * 21
+    assert below == f"{indent}1 file changed; undone just now: 'gitcp redo' repeats it"
+    command = f"'gitcp redo {step.split()[0]}'"
+    changes = "2 files created, 1 changed, 2 deleted"
+    assert oldest_below == f"{indent}{changes}; undone just now: {command} repeats it"
     assert "README.md" in run(world, "redo", step.split()[0]).stderr
     world.write("README.md", "agent\n")
     done(world, "redo", step.split()[0])

@@ -8,7 +8,7 @@ import pytest
 
 from gitcp.record.journal.credit import RESTORED
 from gitcp.record.journal.line_kinds import build_edit, read_line
-from gitcp.steps.back import plan
+from gitcp.steps.back import lineage
 from gitcp.text import ids
 from gitcp.text.record_types import Version, Writer
 
@@ -77,7 +77,7 @@ def test_a_file_is_its_first_maker_s_whenever_its_content_comes_back(case: str) 
         build_edit("f", before, after, who, how, at)
         for at, (before, after, who, how) in enumerate(edits)
     ]
-    assert plan.find_maker(lines) == maker
+    assert lineage.find_maker(lines) == maker
 
 
 def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "tool") -> Any:
@@ -97,7 +97,7 @@ def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "
 def test_what_was_put_back_leads_on_from_where_it_stood(
     edits: list[Any], behind: list[int]
 ) -> None:
-    assert [line.at for line in plan.walk_back(edits)] == behind
+    assert [line.at for line in lineage.walk_back(edits)] == behind
 
 
 OPENED = read_line({"session": "s", "open": "2", "turn": "1", "at": 10})
@@ -127,8 +127,12 @@ MOMENT: list[Any] = [
 def test_an_edit_that_was_seen_late_belongs_where_it_was_made(
     lines: list[Any], name: str, after: bool, since: tuple[list[int], int] | None
 ) -> None:
-    found: Any = plan.find_moment(lines, name, after)
-    assert since == (found and ([line.at for line in found[0]], found[1]))
+    found = lineage.find_moment(lines, name, after)
+    if since is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert ([line.at for line in found.since], found.number) == since
 
 
 MINE = edit(1, None, A, ME)
@@ -150,5 +154,5 @@ MINE = edit(1, None, A, ME)
 def test_the_persons_newest_edit_is_lost_by_what_puts_an_older_content_back(
     edits: list[Any], wanted: Version, in_git: bool, found: int | None
 ) -> None:
-    lost = plan.find_last(edits, wanted, lambda _: in_git)
+    lost = lineage.find_last(edits, wanted, lambda _: in_git)
     assert (lost and lost.at) == found

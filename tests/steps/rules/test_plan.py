@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from gitcp.errors import Error
 from gitcp.steps.back import plan
+from gitcp.steps.back.plan import Action, Facts, WantedChange
+from gitcp.steps.back.point import (
+    Point,
+    choose_point,
+    fold_points,
+    shorten_names,
+    sort_newest_first,
+)
 from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.steps.back.plan import Facts, Point
     from gitcp.text.record_types import Version
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
@@ -18,19 +28,17 @@ IN_HEAD, IN_BASE, MADE, MINE, GONE = "head", "both", "made", "mine", "gone"
 THEIRS, WRITTEN = "theirs", "written"
 
 
-def facts(**more: object) -> Facts:
-    found: Facts = {
-        "head": lambda path: A if path in (IN_HEAD, IN_BASE) else None,
-        "base": lambda path: A if path == IN_BASE else None,
-        "edited": lambda path, now: "10:31" if path == MINE else "",
-        "theirs": lambda path, now: "0123456789" if path == THEIRS else "",
-        "committed": lambda path: path in (IN_HEAD, GONE),
-        "writer": lambda path: "0123456789" if path == WRITTEN else "",
-        "owner": lambda path: "0123456789" if path == MADE else "",
-        "left_out": {"big": "too-large"},
-        "hidden": {"sparse"},
-    }
-    return {**found, **more}  # type: ignore[typeddict-item]
+FACTS = Facts(
+    head=lambda path: A if path in (IN_HEAD, IN_BASE) else None,
+    base=lambda path: A if path == IN_BASE else None,
+    edited=lambda path, now: "10:31" if path == MINE else "",
+    theirs=lambda path, now: "0123456789" if path == THEIRS else "",
+    committed=lambda path: path in (IN_HEAD, GONE),
+    writer=lambda path: "0123456789" if path == WRITTEN else "",
+    owner=lambda path: "0123456789" if path == MADE else "",
+    left_out={"big": "too-large"},
+    hidden={"sparse"},
+)
 
 
 @pytest.mark.parametrize(
@@ -59,21 +67,20 @@ def facts(**more: object) -> Facts:
 def test_each_path_has_a_verb_and_a_reason(
     path: str, was: Version, now: Version, verb: str, reason: str
 ) -> None:
-    (found,) = plan.plan_tree([(path, was, now)], facts())
-    assert (found["verb"], found["reason"]) == (verb, reason)
-    assert found["yours"] is reason.startswith("you")
+    (found,) = plan.plan_tree([WantedChange(path, was, now)], FACTS)
+    assert (found.verb, found.reason) == (verb, reason)
+    assert found.yours is reason.startswith("you")
 
 
 def test_what_is_ours_is_in_no_plan() -> None:
-    assert (
-        plan.plan_tree([(".entire/x", A, B), (".entirely", A, B)], facts())[0]["path"]
-        == ".entirely"
-    )
+    changes = [WantedChange(path, A, B) for path in (".entire/x", ".entirely")]
+    assert [action.path for action in plan.plan_tree(changes, FACTS)] == [".entirely"]
 
 
 def test_changes_that_were_decided_are_done_unless_the_path_may_not_be_touched() -> None:
-    told = plan.plan_paths([("x", A, None, "why"), ("big", A, B, "why")], facts())
-    assert [(a["verb"], a["reason"]) for a in told] == [
+    changes = [WantedChange("x", A, None, "why"), WantedChange("big", A, B, "why")]
+    told = plan.plan_paths(changes, FACTS)
+    assert [(a.verb, a.reason) for a in told] == [
         ("delete", "why"),
         ("keep", "left out of snapshots (too-large)"),
     ]
@@ -81,9 +88,9 @@ def test_changes_that_were_decided_are_done_unless_the_path_may_not_be_touched()
 
 
 def test_names_that_git_would_not_write_are_conflicts() -> None:
-    told = [plan.make_action(p, "create", None, A, "") for p in (".git/x", "a", "b")]
-    told.append(plan.make_action("../gone", "delete", A, None, ""))
-    assert [c["path"] for c in plan.find_name_conflicts(told)] == [".git/x"]
+    told = [Action(p, "create", None, A, "") for p in (".git/x", "a", "b")]
+    told.append(Action("../gone", "delete", A, None, ""))
+    assert [c.path for c in plan.find_name_conflicts(told)] == [".git/x"]
 
 
 @pytest.mark.parametrize(
@@ -103,27 +110,27 @@ def test_a_scope_holds_itself_and_what_is_below_it(
     assert plan.is_below(path, scopes) is inside
 
 
-def point(name: str, **more: object) -> Point:
-    return {**plan.EMPTY, "id": name, **more}  # type: ignore[typeddict-item]
+def point(name: str, kind: str = "", **more: Any) -> Point:
+    return Point(name, kind, **more)
 
 
 def test_points_with_the_same_files_and_prompt_are_folded_into_the_oldest() -> None:
-    same = {"content": "x", "kind": "temporary"}
-    found = plan.fold_points(
+    same: dict[str, Any] = {"content": "x", "kind": "temporary"}
+    found = fold_points(
         [point("3", **same), point("2", **same), point("1", **same, session_prompt="other")]
     )
-    assert [(p["id"], p["folded"]) for p in found] == [("2", 1), ("1", 0)]
+    assert [(p.id, p.folded) for p in found] == [("2", 1), ("1", 0)]
     gone = [point("2", **same, gone=True), point("1", **same, gone=True)]
-    assert len(plan.fold_points(gone)) == 2
-    assert len(plan.fold_points([point("2"), point("1")])) == 2
+    assert len(fold_points(gone)) == 2
+    assert len(fold_points([point("2"), point("1")])) == 2
 
 
 def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left() -> None:
     names = "axbxaxc"
     steps = [point(f"{n}{c}", kind="safety", content=c) for n, c in enumerate(names)]
-    steps[1]["kind"] = "temporary"
-    found = plan.fold_points(steps)
-    assert [(p["id"], p["folded"]) for p in found] == [
+    steps[1] = replace(steps[1], kind="temporary")
+    found = fold_points(steps)
+    assert [(p.id, p.folded) for p in found] == [
         ("1x", 0),
         ("2b", 0),
         ("4a", 1),
@@ -135,7 +142,7 @@ def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left()
 def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
     ids = ["0123456789", "89abcdef01", "89abcdef11"]
     calls = ["toolu_01abcdefgh", "toolu_01abcdxxxx"]
-    names = plan.shorten_names([point(i) for i in [*ids, *calls, *calls]])
+    names = shorten_names([point(i) for i in [*ids, *calls, *calls]])
     assert names == {
         "0123456789": "01234567",
         "89abcdef01": "89abcdef0",
@@ -145,19 +152,19 @@ def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
     }
     known = [point(name) for name in names]
     for name, short in names.items():
-        found = plan.choose_point(known, short)
-        assert found is not None and found["id"] == name
+        found = choose_point(known, short)
+        assert found is not None and found.id == name
 
 
 def test_a_point_is_chosen_by_its_whole_id_or_an_unambiguous_beginning() -> None:
     known = [point("abcd1"), point("abcd2"), point("abcd"), point("ffff", condensation_id="12345")]
     meant = {"abcd": "abcd", "abcd2": "abcd2", "1234": "ffff", "abc": None, "zzzz": None}
-    chosen = {name: plan.choose_point(known, name) for name in meant}
-    assert {name: found and found["id"] for name, found in chosen.items()} == meant
+    chosen = {name: choose_point(known, name) for name in meant}
+    assert {name: found and found.id for name, found in chosen.items()} == meant
     with pytest.raises(Error, match="ambiguous point 'abcd': abcd1 abcd2"):
-        plan.choose_point(known[:2], "abcd")
+        choose_point(known[:2], "abcd")
 
 
 def test_points_come_newest_first_and_keep_their_order_within_a_second() -> None:
     given = [point("b", time=1), point("c", time=1), point("a", time=2)]
-    assert [p["id"] for p in plan.sort_newest_first(given)] == ["a", "b", "c"]
+    assert [p.id for p in sort_newest_first(given)] == ["a", "b", "c"]

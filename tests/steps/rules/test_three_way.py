@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.git.objects import merging
-from gitcp.steps.back import plan
+from gitcp.steps.back.taking_back import Change, TakenBack, join_edits, take_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,26 +43,30 @@ def test_how_a_path_gets_to_what_is_wanted(
     assert merging.merge_versions(base, ours, theirs, merge) == (merged, clean)
 
 
+def edits(*pairs: tuple[Version, Version]) -> list[Change]:
+    return [Change(*pair) for pair in pairs]
+
+
 def test_edits_are_taken_back_from_the_newest_to_the_oldest() -> None:
-    assert plan.take_back(C, [(None, A), (B, C)], merge) == (B, False)
-    assert plan.take_back(B, [(None, A), (A, B)], merge) == (None, True)
+    assert take_back(C, edits((None, A), (B, C)), merge) == TakenBack(B, False)
+    assert take_back(B, edits((None, A), (A, B)), merge) == TakenBack(None, True)
 
 
 def test_what_others_did_is_merged_and_a_merge_that_fails_is_told() -> None:
     other = ("100644", "o")
-    assert plan.take_back(other, [(A, B)], merge) == (("100644", "b+o+a"), True)
+    assert take_back(other, edits((A, B)), merge) == TakenBack(("100644", "b+o+a"), True)
     lost = ("100644", "x")
-    assert plan.take_back(lost, [(A, B)], merge) == (("100644", "b+x+a"), False)
-    assert plan.take_back(lost, [(A, B), (B, C)], merge)[1] is False
+    assert take_back(lost, edits((A, B)), merge) == TakenBack(("100644", "b+x+a"), False)
+    assert not take_back(lost, edits((A, B), (B, C)), merge).is_clean
 
 
 def test_an_edit_that_is_taken_back_already_is_not_merged() -> None:
-    assert plan.take_back(A, [(A, B)], merge) == (A, True)
+    assert take_back(A, edits((A, B)), merge) == TakenBack(A, True)
 
 
 def test_a_conflict_leaves_what_is_there() -> None:
-    assert plan.take_back(None, [(A, B)], merge) == (None, False)
-    assert plan.take_back(LINK, [(A, B)], merge) == (LINK, False)
+    assert take_back(None, edits((A, B)), merge) == TakenBack(None, False)
+    assert take_back(LINK, edits((A, B)), merge) == TakenBack(LINK, False)
 
 
 def test_the_mode_is_the_side_s_that_changed_it() -> None:
@@ -78,6 +82,6 @@ def test_the_mode_is_the_side_s_that_changed_it() -> None:
 
 
 def test_consecutive_edits_are_joined_and_an_edit_that_changes_nothing_is_dropped() -> None:
-    assert plan.join_edits([(None, A), (A, B), (B, C)]) == [(None, C)]
-    assert plan.join_edits([(None, A), (B, C)]) == [(None, A), (B, C)]
-    assert plan.join_edits([(A, B), (B, A)]) == []
+    assert join_edits(edits((None, A), (A, B), (B, C))) == edits((None, C))
+    assert join_edits(edits((None, A), (B, C))) == edits((None, A), (B, C))
+    assert join_edits(edits((A, B), (B, A))) == []

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gitcp.errors import Error
-from gitcp.steps.back import plan
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gitcp.steps.back.plan import Step
+from gitcp.steps.step import Effect, HeadMove, IndexFacts, Place, Step, parse_effect, parse_step
+from gitcp.steps.undo_tree import UndoTree
 
 
 def log(text: str) -> list[Step]:
     """A log of words: `a` is a step named a, `-a` its undo, `+a` its redo."""
     steps: list[Step] = []
     for word in text.split():
-        here = plan.get_position(steps)
+        tree = UndoTree(steps)
+        here = tree.position
         name = word.lstrip("+-")
-        known = plan.map_steps(steps)
         if word.startswith("-"):
-            move = {"kind": "undo", "target": name, "position": known[name]["parent"]}
+            parent = tree.steps[name].parent
+            step = Step(word, "undo", "", parent=here, position=parent, targets=[name])
         elif word.startswith("+"):
-            move = {"kind": "redo", "target": name, "position": name}
+            step = Step(word, "redo", "", parent=here, position=name, targets=[name])
         else:
-            move = {"kind": "rewind", "position": name}
-        steps.append({"id": word, "parent": here, **move})
+            step = Step(word, "rewind", "", parent=here)
+        steps.append(step)
     return steps
 
 
@@ -45,41 +45,39 @@ def log(text: str) -> list[Step]:
     ],
 )
 def test_what_comes_next(text: str, undo: str, redo: str) -> None:
-    steps = log(text)
+    tree = UndoTree(log(text))
     if undo:
-        assert [step["id"] for step in plan.list_steps_to_undo(steps)] == [undo]
+        assert [step.id for step in tree.list_to_undo()] == [undo]
     else:
         with pytest.raises(Error, match="nothing to undo"):
-            plan.list_steps_to_undo(steps)
+            tree.list_to_undo()
     if redo:
-        assert plan.find_step_to_redo(steps)["id"] == redo
+        assert tree.find_to_redo().id == redo
     else:
         with pytest.raises(Error, match="nothing to redo"):
-            plan.find_step_to_redo(steps)
+            tree.find_to_redo()
 
 
 def test_every_branch_that_was_undone_here_can_be_named() -> None:
-    steps = log("a -a ab -ab b -b")
-    assert plan.find_step_to_redo(steps, "b")["id"] == "b"
-    assert plan.find_step_to_redo(steps, "ab")["id"] == "ab"
+    tree = UndoTree(log("a -a ab -ab b -b"))
+    assert tree.find_to_redo("b").id == "b"
+    assert tree.find_to_redo("ab").id == "ab"
     with pytest.raises(Error, match="ambiguous step 'a': a ab"):
-        plan.find_step_to_redo(steps, "a")
+        tree.find_to_redo("a")
     with pytest.raises(Error, match="no such step to redo: 'z'"):
-        plan.find_step_to_redo(steps, "z")
+        tree.find_to_redo("z")
 
 
 def test_the_steps_in_force_are_those_that_the_last_one_stands_on() -> None:
-    assert plan.list_in_force(log("a b -b c")) == ["c", "a"]
-    assert plan.list_in_force(log("a -a")) == []
+    assert UndoTree(log("a b -b c")).in_force == ["c", "a"]
+    assert UndoTree(log("a -a")).in_force == []
 
 
 def test_several_steps_are_undone_together_or_none() -> None:
-    steps = [{"id": n, "kind": "rewind", "position": n} for n in ("1234a", "5678b", "9abcd")]
-    for step, parent in zip(steps, ("", "1234a", "5678b"), strict=True):
-        step["parent"] = parent
+    steps = log("1234a 5678b 9abcd")
 
     def undone(name: str) -> list[str]:
-        return [step["id"] for step in plan.list_steps_to_undo(steps, name)]
+        return [step.id for step in UndoTree(steps).list_to_undo(name)]
 
     assert undone("2") == ["9abcd", "5678b"]
     assert undone("5678") == ["9abcd", "5678b"]
@@ -89,15 +87,32 @@ def test_several_steps_are_undone_together_or_none() -> None:
     for name in ("0", "ffff", "9a"):
         with pytest.raises(Error, match=f"no such step to undo: '{name}'"):
             undone(name)
-    steps[1]["id"] = steps[1]["position"] = steps[2]["parent"] = "9abc0"
+    steps = log("1234a 9abc0 9abcd")
     with pytest.raises(Error, match="ambiguous step '9abc': 9abcd 9abc0"):
         undone("9abc")
 
 
 def test_what_was_undone_together_is_redone_step_by_step() -> None:
     steps = log("a b")
-    undo = {"id": "-2", "kind": "undo", "parent": "b", "position": "", "target": "a"}
-    steps.append({**undo, "targets": ["b", "a"]})
-    assert plan.find_step_to_redo(steps)["id"] == "a"
-    redo = {"id": "+a", "kind": "redo", "parent": "", "position": "a", "target": "a"}
-    assert plan.find_step_to_redo([*steps, redo])["id"] == "b"
+    steps.append(Step("-2", "undo", "", parent="b", position="", targets=["b", "a"]))
+    assert UndoTree(steps).find_to_redo().id == "a"
+    redo = Step("+a", "redo", "", parent="", position="a", targets=["a"])
+    assert UndoTree([*steps, redo]).find_to_redo().id == "b"
+
+
+def test_a_step_is_stored_and_read_again() -> None:
+    move = HeadMove("1" * 40, "2" * 40, "refs/heads/main")
+    effects = [
+        Effect("note", "3" * 40, None, "4" * 40),
+        Effect("file", "/repo/.env", "5" * 40, None, mode=0o600),
+        Effect("stash", "6" * 40, None, "6" * 40, path="/repo/.git/logs/refs/stash"),
+        Effect("index", "e3b0c4", "7" * 40, "8" * 40, "index", index=IndexFacts("9", ("a",), move)),
+    ]
+    raw = {"a.py": (0o600, None)}
+    step = Step("1234a", "undo", "r", effects, "a", "", ["b", "a"], "9", "main", raw=raw)
+    assert parse_step(json.loads(json.dumps(step.make_record())), Place()) == step
+    assert [effect.invert().invert() for effect in effects] == effects
+
+
+def test_an_effect_of_an_unknown_kind_is_kept_apart() -> None:
+    assert parse_effect({"old": None, "new": "1"}).kind == ""

@@ -471,7 +471,7 @@ def test_no_commit_has_a_line_of_another_and_nothing_is_lost(
     assert world.git("diff", "--cached") == ""
     run(world, "split", "--no-edit", "--with-overlaps")
     assert {p.name: p.read_text() for p in world.path.glob("*.txt")} == before
-    done(world, "undo", str(len(done(world, "undo", "--list").splitlines())))
+    done(world, "undo", str(len(done(world, "undo", "--list", "--json").splitlines())))
     assert world.head == first
 
 

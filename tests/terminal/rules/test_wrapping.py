@@ -7,16 +7,12 @@ from typing import Any, cast
 import pytest
 
 from gitcp.checkpoints.format import line_authors
-from gitcp.steps.back import plan
+from gitcp.steps.back.point import Point
 from gitcp.terminal import answers, going_back
 from gitcp.terminal.history import fit_line
 from gitcp.terminal.stats import draw_stats
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gitcp.steps.back.plan import Point
 
 
 @pytest.mark.parametrize(
@@ -75,16 +71,13 @@ def test_a_text_is_measured_as_it_is_shown() -> None:
 
 
 def make_point(kind: str, **more: Any) -> Point:
-    point = plan.EMPTY.copy()
-    point["kind"], point["session_id"], point["id"] = kind, "12345678-a", "abcdef0123"
-    return {**point, **more}  # type: ignore[typeddict-item]
+    return Point(more.pop("id", "abcdef0123"), kind, session_id="12345678-a", **more)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_a_point_is_a_row_that_fits_with_the_id_first(width: int) -> None:
     asked = {"session_prompt": "rearrange the settings " * 9}
-    points = [make_point("prompt", **asked), make_point("temporary", **asked)]
-    points[1]["id"] = "abcdef1123"
+    points = [make_point("prompt", **asked), make_point("temporary", id="abcdef1123", **asked)]
     points += [make_point("tool", message="before editing a.py", id="toolu_0123", lacking=["."])]
     agents = {"12345678-a": "Claude Code"}
     drawn = going_back.draw_points(points, agents, lambda _: "5m ago", width)
