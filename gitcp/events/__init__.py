@@ -43,8 +43,9 @@ def find_pipeline(repo: Repo, event: str) -> Stages:
     module = __import__(f"gitcp.events.{EVENTS[event]}", fromlist=["PIPELINES"])
     stages: Stages = module.PIPELINES[event]
     if repo.config.get_option("gitcp.guard") == "off":
-        is_claimed = bool(files.list_names(locate_claims(repo)))
-        unneeded = (_CHECK,) if is_claimed else (_CHECK, _RELEASE)
+        unneeded = [_CHECK]
+        if not files.list_names(locate_claims(repo)):
+            unneeded.append(_RELEASE)
         stages = tuple(stage for stage in stages if stage.__name__ not in unneeded)
     return stages
 
@@ -55,10 +56,15 @@ def list_pipelines(repo: Repo, event: str) -> list[Stages | str]:
     A configured one is unparsed text, so that one with a mistake does not stop the others.
     """
     texts = repo.config.get_all(f"gitcp.{event}.pipeline")
-    if not texts:
-        texts = ["default"] if event in EVENTS else []
-    values = [text for text in map(str.strip, texts) if text]
-    return [find_pipeline(repo, event) if text == "default" else text for text in values]
+    if not texts and event in EVENTS:
+        return [find_pipeline(repo, event)]
+    pipelines: list[Stages | str] = []
+    for text in filter(None, map(str.strip, texts)):
+        if text == "default":
+            pipelines.append(find_pipeline(repo, event))
+        else:
+            pipelines.append(text)
+    return pipelines
 
 
 def format_pipeline(pipeline: Stages | str) -> str:
@@ -137,7 +143,9 @@ def read_records(warn: Callable[[str], None]) -> Events:
     # Whether the process was started for its first event.
     waiting = bool(select.select([sys.stdin], [], [], 0)[0])
     for line in filter(bytes.strip, sys.stdin.buffer):
-        came = 0 if waiting else time_ns()
+        came = 0
+        if not waiting:
+            came = time_ns()
         waiting = False
         try:
             from gitcp.agents import other
@@ -151,8 +159,10 @@ def read_records(warn: Callable[[str], None]) -> Events:
 
         from gitcp.agents import find_client
 
-        client = find_client(event["agent"])
-        yield from _locate_event(client if client.FORM == "run" else None, event)
+        client: Client | None = find_client(event["agent"])
+        if client and client.FORM != "run":
+            client = None
+        yield from _locate_event(client, event)
         os.chdir(start)
 
 
@@ -178,7 +188,9 @@ def _locate_home(client: Client | None, event: Record) -> Events:
     An unknown session began before gitcp was installed, or its prompt did not arrive: its first
     tool call begins the turn.
     """
-    project = os.environ.get(client.PROJECT_ENV if client else "", "")
+    project = ""
+    if client:
+        project = os.environ.get(client.PROJECT_ENV, "")
     try:
         home = _locate(event, project)
         if home:
@@ -214,7 +226,9 @@ def _read_last_prompt(client: Client | None, event: Record) -> str:
         data = files.read_file(path, tail=_TAIL) or b""
     except Error:
         return ""  # the stages that need the transcript report the error
-    prompts = client.scan(data if len(data) < _TAIL else data.partition(b"\n")[2])["prompts"]
+    if len(data) == _TAIL:
+        data = data.partition(b"\n")[2]
+    prompts = client.scan(data)["prompts"]
     return prompts[-1] if prompts else ""
 
 

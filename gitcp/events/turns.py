@@ -117,10 +117,10 @@ def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
     loss = ""
     held = _run_guarded(tool_calls.list_held, ctx.repo, event) or []
     if not failed and mode != "off":
-        objection, is_poisoned = _run_guarded(tool_calls.end_call, event, held) or ("", False)
-        if is_poisoned:
-            loss = ""
-        else:
+        ended = _run_guarded(tool_calls.end_call, event, held)
+        if ended:
+            objection = ended.objection
+        if ended is None or not ended.is_taken:
             loss = _run_guarded(_record_edits, ctx, event, mode) or ""
     _run_guarded(tool_calls.let_go, held)
     return _object(mode, objection, loss)

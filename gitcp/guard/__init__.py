@@ -53,12 +53,16 @@ def read_base_again(repo: Repo, started: Base) -> Base | None:
         from gitcp.git import jj
 
         change = jj.find_change(repo.worktree, started["name"])
-        return _make_jj_base(repo, change) if change else None
+        if change:
+            return _make_jj_base(repo, change)
+        return None
     name = started["name"]
     if name == "HEAD":  # a detached HEAD: the commit itself is the name
         return _make_git_base(repo, name, started["id"])
     oid = refs.read_ref(repo, name)
-    return _make_git_base(repo, name, oid) if oid else None
+    if oid:
+        return _make_git_base(repo, name, oid)
+    return None
 
 
 def is_jj(repo: Repo) -> bool:
@@ -149,9 +153,16 @@ def _is_open(repo: Repo, marker: Marker) -> bool:
 
 def find_live(repo: Repo, *bases: Base | None) -> set[str]:
     """The sessions that bases name and that are at work here."""
-    names = {name for base in bases if base for name in base["sessions"]}
-    pairs = ((name, _find_marker(repo, name)) for name in names)
-    return {name for name, marker in pairs if marker and is_at_work(repo, marker)}
+    names: set[str] = set()
+    for base in bases:
+        if base:
+            names.update(base["sessions"])
+    live = set()
+    for name in names:
+        marker = _find_marker(repo, name)
+        if marker and is_at_work(repo, marker):
+            live.add(name)
+    return live
 
 
 def _find_marker(repo: Repo, name: str) -> Marker | None:
@@ -163,7 +174,10 @@ def _find_marker(repo: Repo, name: str) -> Marker | None:
 
 def get_mode(repo: Repo) -> str:
     """gitcp.guard: off, warn or deny; by default warn in git, deny in jj."""
-    return repo.config.get_option("gitcp.guard") or ("deny" if repo.jj else "warn")
+    mode: str = repo.config.get_option("gitcp.guard")
+    if mode:
+        return mode
+    return "deny" if repo.jj else "warn"
 
 
 def format_objection(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:

@@ -11,7 +11,7 @@ from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
     from gitcp.git.repo import Repo
@@ -26,9 +26,13 @@ def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Rec
     sessions that may be in a turn here, None for all of this worktree.
     """
     held = tool_calls.list_claims(repo)
-    records = [record for claim in held for record in _make_records(repo, claim)]
+    records: list[Record] = []
+    for claim in held:
+        records += _make_records(repo, claim)
     busy = {claim["session_id"] for claim in held}
-    for marker in session.read_recent(repo) if chosen is None else chosen:
+    if chosen is None:
+        chosen = session.read_recent(repo)
+    for marker in chosen:
         if marker["session_id"] not in busy and guard.is_at_work(repo, marker):
             records.append(_make_idle_record(repo, marker))
     return sorted(records, key=lambda record: float(record["created"]))
@@ -40,24 +44,31 @@ def release_session(repo: Repo, prefix: str) -> list[Record]:
     held = tool_calls.list_claims(repo)
     session_id = sessions.pick_id(prefix, [claim["session_id"] for claim in held])
     tool_calls.release_claims(repo, lambda claim: claim["session_id"] == session_id)
-    mine = (claim for claim in held if claim["session_id"] == session_id)
-    return [record for claim in mine for record in _make_records(repo, claim)]
+    records: list[Record] = []
+    for claim in held:
+        if claim["session_id"] == session_id:
+            records += _make_records(repo, claim)
+    return records
 
 
-def _make_records(repo: Repo, claim: Claim) -> Iterator[Record]:
+def _make_records(repo: Repo, claim: Claim) -> list[Record]:
+    """A record for each path of a claim; one without a path if it has none."""
     paths: list[str | None] = [*claim["paths"]]
-    for path in paths or [None]:
-        yield {
-            "type": "claim",
-            "session_id": claim["session_id"],
-            "agent_id": claim["agent_id"],
-            "tool_use_id": claim["tool_use_id"],
-            "tool": claim["tool"],
-            "path": path,
-            "created": claim["created"],
-            "process": claim["process"],
-            "worktree_path": repo.worktree,
-        }
+    return [_make_record(repo, claim, path) for path in paths or [None]]
+
+
+def _make_record(repo: Repo, claim: Claim, path: str | None) -> Record:
+    return {
+        "type": "claim",
+        "session_id": claim["session_id"],
+        "agent_id": claim["agent_id"],
+        "tool_use_id": claim["tool_use_id"],
+        "tool": claim["tool"],
+        "path": path,
+        "created": claim["created"],
+        "process": claim["process"],
+        "worktree_path": repo.worktree,
+    }
 
 
 def _make_idle_record(repo: Repo, marker: Marker) -> Record:
@@ -69,4 +80,4 @@ def _make_idle_record(repo: Repo, marker: Marker) -> Record:
         "created": parse_time(state.get("last_interaction_time")),
         "process": marker.get("agent_process"),
     }
-    return next(_make_records(repo, idle))
+    return _make_record(repo, idle, None)

@@ -67,15 +67,25 @@ def is_same_agent(claim: Claim, other: Claim) -> bool:
     return claim["session_id"] == other["session_id"] and claim["agent_id"] == other["agent_id"]
 
 
-def find_blocking_claim(mine: Claim, held: Iterable[Claim]) -> tuple[Claim, str] | None:
-    """The first claim of another agent on one of the call's paths, and that path; None if all are
-    free.  A subagent is another agent than its session's main one (doc/guard.md "Claims")."""
+class Block:
+    """The claim of another agent that is in the way, and the path that both claim."""
+
+    __slots__ = ("claim", "path")
+
+    def __init__(self, claim: Claim, path: str) -> None:
+        self.claim = claim
+        self.path = path
+
+
+def find_blocking_claim(mine: Claim, held: Iterable[Claim]) -> Block | None:
+    """The first claim of another agent on one of the call's paths; None if all are free.  A
+    subagent is another agent than its session's main one (doc/guard.md "Claims")."""
     for claim in held:
         if claim["key"] == mine["key"] or is_same_agent(mine, claim):
             continue
         shared = sorted(set(mine["paths"]) & set(claim["paths"]))
         if shared:
-            return claim, shared[0]
+            return Block(claim, shared[0])
     return None
 
 
@@ -97,7 +107,10 @@ def read_sessions(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
 
     from gitcp.git import commit_message
 
-    return [value for key in keys for value in commit_message.read_trailers(message, key) if value]
+    session_ids: list[str] = []
+    for key in keys:
+        session_ids += filter(None, commit_message.read_trailers(message, key))
+    return session_ids
 
 
 def find_workspace_owner(message: bytes) -> str | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from gitcp.guard.guard_rules import Base, Claim, Verdict
+    from gitcp.guard.guard_rules import Base, Block, Claim, Verdict
     from gitcp.text.record_types import Record
 
     Copies = list[tuple[Repo, list[str]]]
@@ -68,9 +68,8 @@ def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: A
 
 def take_claim(
     repo: Repo, mine: Claim, wait: float = 0, pausing: Callable[[], object] | None = None
-) -> tuple[Claim, str] | None:
-    """Claim paths; None if they were free, else (the claim in the way, its path) after wait
-    seconds.
+) -> Block | None:
+    """Claim paths; None if they were free, else what is in the way after wait seconds.
 
     Without pausing they are claimed although another holds them.  Else pausing() is called before
     each pause, to release locks that others need.  Claims of calls that their transcript shows
@@ -83,8 +82,8 @@ def take_claim(
             held = _list_living(repo)
 
             other = guard_rules.find_blocking_claim(mine, held)
-            if other and has_ended(other[0]):
-                _remove_claim(repo, other[0]["key"])
+            if other and has_ended(other.claim):
+                _remove_claim(repo, other.claim["key"])
                 continue
             if not (other and pausing):
                 _drop_earlier(repo, mine, held)
@@ -92,9 +91,8 @@ def take_claim(
                 return other
         if time.monotonic() >= limit:
             return other
-        git.append_trace(
-            "claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'"
-        )
+        owner = other.claim["session_id"]
+        git.append_trace("claim", f"waiting for '{owner}' to end with '{other.path}'")
         pausing()
         time.sleep(min(pause, max(0.0, limit - time.monotonic())))
         pause = min(pause * 1.5, _POLL[1])
@@ -123,7 +121,11 @@ def format_company(repo: Repo, session_ids: list[str]) -> str:
     held = list_claims(repo)
     sessions = []
     for session_id in session_ids:
-        paths = sorted({p for c in held if c["session_id"] == session_id for p in c["paths"]})
+        claimed: set[str] = set()
+        for claim in held:
+            if claim["session_id"] == session_id:
+                claimed.update(claim["paths"])
+        paths = sorted(claimed)
         name = session_id[:8]
         if paths:
             name += f" (editing {', '.join(paths[:3])})"
@@ -183,8 +185,9 @@ def _is_held(repo: Repo, claim: Claim) -> bool:
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
     """Remove the same agent's earlier claims that are over; all of them if calls have no ids."""
     for claim in held:
-        earlier = claim["key"] != mine["key"] and guard_rules.is_same_agent(mine, claim)
-        if earlier and claim["paths"] and (not claim["tool_use_id"] or has_ended(claim)):
+        if claim["key"] == mine["key"] or not guard_rules.is_same_agent(mine, claim):
+            continue
+        if claim["paths"] and (not claim["tool_use_id"] or has_ended(claim)):
             _remove_claim(repo, claim["key"])
 
 
@@ -210,10 +213,11 @@ def leave_claim(repo: Repo, event: Record) -> None:
     """Release the claims of a session, or of one of its subagents, as its turn begins or ends."""
     session_id = event["session_id"]
     agent_id = event.get("agent_id")
-    release_claims(
-        repo,
-        lambda c: c["session_id"] == session_id and (not agent_id or c["agent_id"] == agent_id),
-    )
+
+    def is_own(claim: Claim) -> bool:
+        return claim["session_id"] == session_id and agent_id in (None, "", claim["agent_id"])
+
+    release_claims(repo, is_own)
 
 
 _KINDS = ("write", "shell", "other")  # tools that may change the working copy
@@ -234,8 +238,11 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     if tool.get("kind") != "write" or not copies:
         copies = _add_home(copies, repo)
     objections = []
+    pausing_to_deny = None
+    if deny:
+        pausing_to_deny = pausing
     for copy, paths in copies:
-        objection = _start_in_copy(copy, paths, event, pausing if deny else None)
+        objection = _start_in_copy(copy, paths, event, pausing_to_deny)
         if objection and deny:
             let_go(list_held(repo, event))  # its claims in other working copies
             return objection
@@ -245,8 +252,9 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
 
 def _add_home(copies: Copies, repo: Repo) -> Copies:
     """The working copies with that of repo, last and without paths if it is not among them."""
-    is_there = any(copy.worktree == repo.worktree for copy, _ in copies)
-    return copies if is_there else [*copies, (repo, [])]
+    if any(copy.worktree == repo.worktree for copy, _ in copies):
+        return copies
+    return [*copies, (repo, [])]
 
 
 def _start_in_copy(
@@ -268,11 +276,13 @@ def _start_in_copy(
         if pausing:
             return objections[0]
     mine = make_claim(event, paths, look, repo.git.env)
-    wait = _compute_wait(repo) if pausing else 0
-    held = take_claim(repo, mine, wait, pausing)
-    if held:
-        judged = guard_rules.judge_editing(look, {**held[0], "path": held[1]})
-        age = max(0, int(time.time() - held[0]["created"]))
+    wait = 0
+    if pausing:
+        wait = _compute_wait(repo)
+    block = take_claim(repo, mine, wait, pausing)
+    if block:
+        judged = guard_rules.judge_editing(look, {**block.claim, "path": block.path})
+        age = max(0, int(time.time() - block.claim["created"]))
         objections.append(guard.format_objection(judged, session_id, age=f"{age} s"))
     return "\n\n".join(objections)
 
@@ -313,22 +323,36 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
     return verdicts
 
 
-def end_call(event: Record, held: Held) -> tuple[str, bool]:
-    """Judge a tool call, which holds these claims, after it ended: (the objection or '', whether
-    the commit or change that it started on belongs to another session now, so that its edit
-    belongs to no change).
+class Ended:
+    """What is said of a tool call that has ended.
+
+    objection: '' for none.  is_taken: whether the commit or change that it started on belongs to
+    another session now, so that its edit belongs to no change."""
+
+    __slots__ = ("is_taken", "objection")
+
+    def __init__(self, objection: str, is_taken: bool) -> None:
+        self.objection = objection
+        self.is_taken = is_taken
+
+
+def end_call(event: Record, held: Held) -> Ended:
+    """Judge a tool call, which holds these claims, after it ended.
 
     A repeated tool-end, one without its tool-start, and a command that only moves are not judged.
     """
-    judged = []
+    objections = []
+    is_taken = False
     for copy, claim in held:
-        pair = _end_in_copy(copy, claim)
-        if pair:
-            judged.append(pair)
-    if not judged or _has_only_moves(event):
-        return "", False
-    objections = [guard.format_objection(x, event["session_id"], edit_at) for x, edit_at in judged]
-    return "\n\n".join(objections), any(x["stored"] for x, _ in judged)
+        judged = _end_in_copy(copy, claim)
+        if judged:
+            session_id = claim["session_id"]
+            kept = f"{', '.join(claim['paths'])}, and on refs/gitcp/edits/{session_id}"
+            objections.append(guard.format_objection(judged, event["session_id"], kept))
+            is_taken = is_taken or judged["stored"]
+    if not objections or _has_only_moves(event):
+        return Ended("", is_taken=False)
+    return Ended("\n\n".join(objections), is_taken)
 
 
 def judge_losses(repo: Repo, event: Record) -> str:
@@ -336,13 +360,17 @@ def judge_losses(repo: Repo, event: Record) -> str:
     look at its end, whatever its words are.  A call without an id is not told from others."""
     session_id = event["session_id"]
     objections = list[str]()
-    tools = [tool for tool in event.get("tools") or [event.get("tool") or {}] if tool.get("id")]
-    stashing = {str(tool["id"]) for tool in tools if "stash" in str(tool.get("command") or "")}
-    stashing.update(event.get("stashing", ()))
+    call_ids = []
+    stashing = {*event.get("stashing", ())}
+    for tool in _list_tools(event):
+        if tool.get("id"):
+            call_ids.append(str(tool["id"]))
+            if "stash" in str(tool.get("command") or ""):
+                stashing.add(str(tool["id"]))
     if not (stashing or guard.list_open(repo, session_id)):
         return ""
     look = guard.read_base(repo)
-    for call_id in (str(tool["id"]) for tool in tools):
+    for call_id in call_ids:
         if call_id in stashing:
             from gitcp.guard import stashes
 
@@ -357,6 +385,12 @@ def judge_losses(repo: Repo, event: Record) -> str:
     return "\n\n".join(objections)
 
 
+def _list_tools(event: Record) -> list[dict[str, Any]]:
+    """The tools of an event of one call, or of several."""
+    tools: list[dict[str, Any]] = event.get("tools") or [event.get("tool") or {}]
+    return tools
+
+
 def let_go(held: Held) -> None:
     """Release claims, each in its working copy."""
     for copy, claim in held:
@@ -366,7 +400,7 @@ def let_go(held: Held) -> None:
 def list_held(repo: Repo, event: Record) -> Held:
     """The claims of a tool call, in every working copy that has its paths."""
     pairs = []
-    for tool in event.get("tools") or [event.get("tool") or {}]:
+    for tool in _list_tools(event):
         copies = group_by_working_copy(repo, tool.get("input_paths") or ())
         for copy, paths in _add_home(copies, repo):
             keys = {make_key(event, tool, paths), make_key(event, tool, ())}
@@ -375,20 +409,22 @@ def list_held(repo: Repo, event: Record) -> Held:
     return pairs
 
 
-def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
-    """(the verdict on a call that has ended, where its edit is kept); None if it is allowed."""
+def _end_in_copy(repo: Repo, claim: Claim) -> Verdict | None:
+    """The verdict on a call that has ended; None if it is allowed."""
     started: Any = claim["started"]
     if not started:
         return None
     look = guard.read_base(repo)
     session_id = claim["session_id"]
-    original = look if started["name"] == look["name"] else guard.read_base_again(repo, started)
+    original: Base | None = look
+    if started["name"] != look["name"]:
+        original = guard.read_base_again(repo, started)
     live = guard.find_live(repo, look, original)
     judged = guard_rules.judge_end(started, original, look, session_id, live)
     # A command may move HEAD on purpose.
     if judged["verdict"] == "allow" or (judged["verdict"] == "moved" and not claim["paths"]):
         return None
-    return judged, f"{', '.join(claim['paths'])}, and on refs/gitcp/edits/{session_id}"
+    return judged
 
 
 def _compute_wait(repo: Repo) -> int:
@@ -406,38 +442,42 @@ def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, 
     repository there only if it is registered.
     """
     copies: dict[str, tuple[Repo, list[str]]] = {}
-    for path in (target for name in paths for target in session.list_targets(name)):
-        repo, inside = _find_owner(home, path)
-        if repo and inside:
-            copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
+    for name in paths:
+        for path in session.list_targets(name):
+            repo = _find_owner(home, path)
+            inside = None
+            if repo:
+                inside = session.find_relative_path(repo, path)
+            if repo and inside:
+                copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
     return sorted(copies.values(), key=lambda item: item[0] is not home)
 
 
-def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
-    """The working copy of a path, and the path relative to its root."""
-    inside = session.find_relative_path(home, path)
+def _find_owner(home: Repo, path: str) -> Repo | None:
+    """The working copy of a path."""
     folder = os.path.realpath(os.path.dirname(path))
     root = os.path.realpath(home.worktree)
-    nearest = _find_root(folder, root if inside else None)
+    stop = None
+    if session.find_relative_path(home, path):
+        stop = root
+    nearest = _find_root(folder, stop)
     if nearest is None:
-        return None, None
+        return None
     if nearest == root or os.path.samefile(nearest, root):
-        return home, inside
+        return home
 
     from gitcp.record import registered
 
     git_dir = registered.find_git_dir(nearest)
     is_ours = registered.find_common_dir(git_dir) == home.common
     if not (is_ours or registered.is_registered(nearest)):
-        return home, inside
+        return home
     try:
         outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         repo = Repo.find(nearest, outside)
     except Error:
-        return home, inside
-    if repo.top:
-        return (repo, session.find_relative_path(repo, path))
-    return (None, None)
+        return home
+    return repo if repo.top else None
 
 
 def _find_root(folder: str, stop: str | None) -> str | None:

@@ -65,7 +65,9 @@ def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
     claim = verdict["claim"]
     pid = (claim.get("process") or {}).get("pid")
     other = str(claim["session_id"])[:_SESSION]
-    held = f"{age} ago" + (f", by process {pid}" if pid else "")
+    held = f"{age} ago"
+    if pid:
+        held += f", by process {pid}"
     return _lay_out(
         "Another session is editing this working copy",
         "A tool call of another session, or of another agent of this one, holds the path.\n"
@@ -99,18 +101,22 @@ def _format_stash(verdict: Verdict, session_id: str) -> str:
     entry = verdict["entry"]
     own = verdict["own"]
     whose = "the person's"
+    facts = [("Entry:", entry), *_list_files(verdict, session_id)]
     if verdict["other"]:
         whose = "another session's"
+    else:
+        facts.pop()  # that is the other session
+    verb = "has taken"
     steps = [f"Run `gitcp rewind --tool {call}`: it puts the entry and the files back"]
     if not call:
+        verb = "takes"
         steps = [f"Take this session's own entry: `git stash apply {oid[:12]}`" for oid in own[:1]]
         steps.append(f"If its content is wanted, leave the entry: `git stash apply {entry[:12]}`")
-    facts = [("Entry:", entry), *_list_files(verdict, session_id)]
     return _lay_out(
-        f"This command {'has taken' if call else 'takes'} {whose} stash entry",
+        f"This command {verb} {whose} stash entry",
         "`git stash` is one list for all sessions and worktrees of a repository.",
         steps,
-        facts if verdict["other"] else facts[:-1],
+        facts,
     )
 
 
@@ -129,15 +135,19 @@ def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
 def _format_discarding(verdict: Verdict, session_id: str) -> str:
     """The message for `discard`; its call is that of a tool that has discarded, '' before."""
     call = verdict["call"]
-    return _lay_out(
-        f"This command {'has discarded' if call else 'discards'} another session's work",
-        "Another session is open in this working copy, and has not committed these files.",
-        [f"Run `gitcp rewind --tool {call} -- <files>` to bring them back"]
-        if call
-        else [
+    if call:
+        verb = "has discarded"
+        steps = [f"Run `gitcp rewind --tool {call} -- <files>` to bring them back"]
+    else:
+        verb = "discards"
+        steps = [
             "Name the files of this session alone (`git stash push -- <files>`)",
             "Retry this session",
-        ],
+        ]
+    return _lay_out(
+        f"This command {verb} another session's work",
+        "Another session is open in this working copy, and has not committed these files.",
+        steps,
         _list_files(verdict, session_id),
     )
 
@@ -149,16 +159,14 @@ def _format_moved(verdict: Verdict, session_id: str, moved_path: str) -> str:
     look_at = "git log -1"
     if current["vcs"] == "jj":
         look_at = "jj log -r @"
+    go_on = "Go on from here"
+    if started["name"] != current["name"]:
+        go_on = f"Run `{_format_return(started)}` if the edit belongs there, or go on from here"
     return _lay_out(
         "The base moved during the edit",
         f"The working copy is not at the {word} that this edit began on.\n"
         "The edit is done, and nothing of it is lost.",
-        [
-            f"Look at what is there now: `{look_at}`",
-            f"Run `{_format_return(started)}` if the edit belongs there, or go on from here"
-            if started["name"] != current["name"]
-            else "Go on from here",
-        ],
+        [f"Look at what is there now: `{look_at}`", go_on],
         [
             ("Was:", _format_place(started)),
             ("Now:", _format_place(current)),
@@ -202,7 +210,9 @@ def _format_return(base: Base) -> str:
     if base["vcs"] == "jj":
         return f"jj edit {_shorten_id(base)}"
     branch = base["name"].removeprefix("refs/heads/")
-    return f"git switch {branch if branch != 'HEAD' else f'--detach {_shorten_id(base)}'}"
+    if branch == "HEAD":
+        return f"git switch --detach {_shorten_id(base)}"
+    return f"git switch {branch}"
 
 
 def _format_abandon(base: Base) -> list[str]:

@@ -40,12 +40,18 @@ def list_company(repo: Repo, session_id: str, head: str) -> list[Marker]:
 
     The marker of a session whose stream a commit carried to this base may have an older base.
     """
-    return [
-        m
-        for m in read_here(repo)
-        if m["session_id"] != session_id and m["count"] > 0
-        if m["base_commit"] == head or any(find_live(repo, head, s["id"]) for s in m["streams"])
-    ]
+    company = []
+    for marker in read_here(repo):
+        if marker["session_id"] == session_id or marker["count"] == 0:
+            continue
+        if marker["base_commit"] == head or _has_stream_at(repo, marker, head):
+            company.append(marker)
+    return company
+
+
+def _has_stream_at(repo: Repo, marker: Marker, head: str) -> bool:
+    """Whether a session has a stream with checkpoints that begins at a commit."""
+    return any(find_live(repo, head, stream["id"]) for stream in marker["streams"])
 
 
 def find_warning(repo: Repo, state: State, event: dict[str, Any], head: str) -> str | None:
@@ -83,7 +89,7 @@ def wants_warning(repo: Repo) -> bool:
             enabled = not old
         if enabled is not None:
             scope = ("config", "--local")
-            repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
+            repo.git.run(*scope, f"gitcp.{_NEW}", str(enabled).lower())
             repo.git.run(*scope, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
     except Error as e:
         console.warn(str(e))
@@ -101,7 +107,9 @@ def _read_settings(repo: Repo) -> bool | None:
             continue
         if isinstance(document, dict):
             options = document.get("strategy_options")
-            settings |= {**(options if isinstance(options, dict) else {}), **document}
+            if isinstance(options, dict):
+                settings |= options
+            settings |= document
     if isinstance(settings.get(_NEW), bool):
         return bool(settings[_NEW])
     if isinstance(settings.get(_OLD), bool):
@@ -111,19 +119,18 @@ def _read_settings(repo: Repo) -> bool | None:
 
 def format_warning(repo: Repo, sessions: list[Marker]) -> str:
     """The text of the warning, three lines for each session."""
-    is_single = len(sessions) == 1
-    parts = [
-        "Warning: An existing session has uncommitted work on this branch.\n"
-        if is_single
-        else "Warning: Existing session(s) with uncommitted work:\n"
-    ]
+    title = "Warning: Existing session(s) with uncommitted work:\n"
+    if len(sessions) == 1:
+        title = "Warning: An existing session has uncommitted work on this branch.\n"
+    parts = [title]
     for session in sessions:
-        streams = edits.list_open_streams(repo, session)
-        files = sorted({path for stream in streams for path in stream["files"]})
+        touched: set[str] = set()
+        for stream in edits.list_open_streams(repo, session):
+            touched.update(stream["files"])
         parts.append(f"Session ID: {session['session_id']}")
         parts.append(f"Checkpoints: {session['count']} uncommitted")
-        if files:
-            parts.append(f"Files touched: {', '.join(files)}")
+        if touched:
+            parts.append(f"Files touched: {', '.join(sorted(touched))}")
         parts.append("")
     parts += [
         "Starting a new session will merge with the existing session.",

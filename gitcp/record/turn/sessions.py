@@ -143,10 +143,9 @@ def _build_part(checkpoint_id: str, entry: SessionEntry) -> Record:
 
 def _get_intent(metadata: dict[str, Any]) -> str:
     stored = metadata.get("summary")
-    intent = None
-    if isinstance(stored, dict):
-        intent = stored.get("intent")
-    return intent if isinstance(intent, str) else ""
+    if isinstance(stored, dict) and isinstance(stored.get("intent"), str):
+        return str(stored["intent"])
+    return ""
 
 
 def _add_descriptions(
@@ -207,8 +206,10 @@ def read_state(repo: Repo, session_id: str) -> State:
     try:
         state = store_session.read_state(repo, session_id)
         if state is None:
-            exists = os.path.exists(get_state_path(repo, session_id))
-            return {**bare, "unreadable": ANOTHERS if exists else "it is gone"}
+            why = "it is gone"
+            if os.path.exists(get_state_path(repo, session_id)):
+                why = ANOTHERS
+            return {**bare, "unreadable": why}
         read_streams(repo, state)
         return state
     except Damaged as e:
@@ -304,8 +305,8 @@ def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
     for visit in elsewhere.list_worktrees(ctx.repo, state):
         files = sorted(elsewhere.read_work(ctx.repo, visit, session_id).list_paths())
         if files:
-            for other in [find_worktree(ctx.repo, visit)]:
-                remaining.append({"worktree": other.worktree if other else "", "files": files})
+            other = find_worktree(ctx.repo, visit)
+            remaining.append({"worktree": other.worktree if other else "", "files": files})
     return _build_adopted_record(state, old_path, remaining)
 
 
@@ -333,9 +334,10 @@ def _adopt_from(ctx: Context, other_ctx: Context, session_id: str) -> Record:
         if old:
             take_event(old, phases.SESSION_END)
             other_ctx.keep(old)
-    return _build_adopted_record(
-        state, old_path, [{"worktree": old_path, "files": sorted(files)}] if files else []
-    )
+    remaining: list[Record] = []
+    if files:
+        remaining.append({"worktree": old_path, "files": sorted(files)})
+    return _build_adopted_record(state, old_path, remaining)
 
 
 def _unite_states(ctx: Context, state: State) -> State:
@@ -347,11 +349,10 @@ def _unite_states(ctx: Context, state: State) -> State:
         return {**new, **moving}
     turns = state.get("turns", {})
     last = max((turn.get("number", 0) for turn in turns.values()), default=0)
-    later = {
-        turn_id: {**turn, "number": last + number}
-        for number, (turn_id, turn) in enumerate(existing.get("turns", {}).items(), 1)
-        if turn_id not in turns
-    }
+    later = {}
+    for number, (turn_id, turn) in enumerate(existing.get("turns", {}).items(), last + 1):
+        if turn_id not in turns:
+            later[turn_id] = {**turn, "number": number}
     older: State = {key: moving[key] for key in ("first_prompt", "started_at") if key in moving}  # type: ignore
     return {**moving, **existing, **older, "turns": {**turns, **later}}
 

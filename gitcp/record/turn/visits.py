@@ -144,7 +144,9 @@ def _find_others(event: Record, home: Repo | None) -> list[tuple[Repo, list[str]
     found: dict[str, tuple[Repo, list[str]]] = {}
     for path in dict.fromkeys(named):
         root = journal.find_root_above(path)
-        repo = _find_registered(root) if root else None
+        repo = None
+        if root:
+            repo = _find_registered(root)
         if repo and not (home and repo.common == home.common):
             _, paths = found.setdefault(repo.common, (repo, []))
             if os.path.basename(path) != ".git":
@@ -158,7 +160,9 @@ def _list_named(event: Record) -> list[str]:
     if event["tool"]["kind"] == "write":
         return [os.path.join(folder, path) for path in event["tool"].get("input_paths", ())]
     root = journal.find_root_above(os.path.join(folder, ".git"))
-    return calls.list_other_roots(os.path.dirname(root) if root else folder, event)
+    if root:
+        folder = os.path.dirname(root)
+    return calls.list_other_roots(folder, event)
 
 
 def _find_registered(root: str) -> Repo | None:
@@ -179,17 +183,19 @@ def _find_registered(root: str) -> Repo | None:
 def _follow_home(repo: Repo, session_id: str) -> tuple[Repo, State | None]:
     """(the worktree of a repository in which a session is, its state there)."""
     state = others.peek_state(repo, session_id)
-    path = state.get("worktree_path") if state else None
-    there = None
-    if path and path != repo.worktree:
-        there = _find_registered(path)
-    return (there if there and there.common == repo.common else repo), state
+    if state:
+        path = state.get("worktree_path")
+        if path and path != repo.worktree:
+            there = _find_registered(path)
+            if there and there.common == repo.common:
+                return there, state
+    return repo, state
 
 
 def _read_turn(home: Repo, session_id: str) -> str:
     """The prompt of a session's turn at its home."""
-    state = others.peek_state(home, session_id)
-    turn = (state or {}).get("turns", {}).get((state or {}).get("turn_id", ""))
+    state = others.peek_state(home, session_id) or {}
+    turn = state.get("turns", {}).get(state.get("turn_id", ""))
     return str(turn["prompt"]) if turn else ""
 
 

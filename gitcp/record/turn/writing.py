@@ -22,7 +22,7 @@ from gitcp.text.ids import TASK_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from gitcp.checkpoints.transcripts import StoredTranscript
@@ -85,14 +85,14 @@ class Turn:
         state["over_limit"] = limits.find_limit_settings(self.look.scan.omitted)
         if not state["over_limit"]:
             del state["over_limit"]
-        tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
+        running = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
         if state.get("visits") or not state.get("tool_events"):
             from gitcp.record.journal import worktrees
 
-            worktrees.end_turn(repo, state, format_subject(state), tasks)
+            worktrees.end_turn(repo, state, format_subject(state), running)
         look = self.look
         session.begin_turn(repo, state, self.head, self.entries, look.began, look.at)
-        looks.end_turn(repo, state, look.at, tasks, format_subject(state))
+        looks.end_turn(repo, state, look.at, running, format_subject(state))
 
 
 def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
@@ -228,10 +228,12 @@ def write_metadata(
     objects: Objects, state: State, turn: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
-    if turn.stored and turn.stored.scan:
-        scanned_prompts = turn.stored.scan["prompts"]
-    else:
-        scanned_prompts = []
+    scanned_prompts = []
+    chunks: Sequence[str] = ()
+    if turn.stored:
+        chunks = turn.stored.chunks
+        if turn.stored.scan:
+            scanned_prompts = turn.stored.scan["prompts"]
     prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
     text = prompt_text.join_prompts(prompt_text.list_turn_prompts(scanned_prompts, prompt))
     files = {"prompt.txt": text.encode("utf-8", "surrogateescape")}
@@ -242,6 +244,9 @@ def write_metadata(
     entries = {
         path: ("100644", objects.write("blob", data)) for path, data in files.items() if data
     }
-    for number, oid in enumerate(turn.stored.chunks if turn.stored else ()):
-        entries["full.jsonl" + (f".{number:03d}" if number else "")] = ("100644", oid)
+    for number, oid in enumerate(chunks):
+        name = f"full.jsonl.{number:03d}"
+        if number == 0:
+            name = "full.jsonl"
+        entries[name] = ("100644", oid)
     return entries

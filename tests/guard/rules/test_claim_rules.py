@@ -50,7 +50,7 @@ def test_only_somebody_elses_claim_on_the_same_path_is_in_the_way(
     held: list[Claim], want: str | None
 ) -> None:
     other = guard_rules.find_blocking_claim(MINE, held)
-    assert (other[1] if other else None) == want
+    assert (other.path if other else None) == want
 
 
 def test_a_shell_call_is_in_nobodys_way_and_nobody_in_its() -> None:
