@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from gitcp.record.journal import credit
+from gitcp.record.journal.line_kinds import parse_lines
 from tests.record.journal.lines import shares, text
 from tests.support.clients.calls import begin, edit, end
 from tests.support.clients.matchers import Installed
@@ -175,3 +177,26 @@ def test_a_file_that_a_background_shell_names_is_the_sessions_when_its_client_re
     a.stop()
     world.commit()
     assert shares(world) == ({a.sid: 3} if "new" in command else {a.sid: 2, "unknown": 1})
+
+
+def test_a_task_that_the_client_reports_as_running_goes_on_after_its_turn(
+    world: World, a: Agent
+) -> None:
+    def list_late() -> list[bool]:
+        """Whether each call goes on after its turn."""
+        lines = parse_lines((world.path / ".git/gitcp/journal").read_bytes())
+        return [call.is_running and call.is_late for call in credit.list_calls(lines)]
+
+    a.prompt("build it")
+    for number in (1, 2):
+        end(
+            a,
+            begin(a, "Bash", command="make", run_in_background=True),
+            {"backgroundTaskId": f"b{number}"},
+        )
+    running = {"id": "b1", "status": "running", "command": "make"}
+    a.event("Stop", stop_hook_active=False, background_tasks=[running])
+    assert list_late() == [True, False]
+    a.prompt("go on")
+    a.stop()
+    assert list_late() == [False, False]
