@@ -169,9 +169,13 @@ def run(repo: Repo, first: Record) -> int:
     messages: list[Record] = []
     refusals: list[Record] = []
     warnings: list[str] = []
-    pipelines = events.list_pipelines(repo, event)
-    for pipeline in [p for p in pipelines if built_in or isinstance(p, str)]:
+    is_done = False  # whether gitcp's own pipeline had nothing to say
+    for pipeline in events.list_pipelines(repo, event):
+        is_own = not isinstance(pipeline, str)
+        if is_own and not built_in:
+            continue
         records, faults = _run_pipeline(repo, pipeline, first)
+        is_done = is_done or (is_own and not faults and not any(map(_is_message, records)))
         warnings += [f"'{events.format_pipeline(pipeline)}': {fault}" for fault in faults]
         messages += [record for record in records if _is_message(record)]
         refusals = [r for r in records if r.get("type") == "refuse" and event in GATES]
@@ -186,7 +190,7 @@ def run(repo: Repo, first: Record) -> int:
         return _refuse(repo, first, refusals[-1].get("message"))
     if messages and not first.get("guest"):  # the session's own repository answers
         _send_messages(first, messages)
-    if event == "post-commit" and built_in:
+    if event == "post-commit" and built_in and not is_done:
         _store_missing_checkpoint(repo, first)
     return OK
 

@@ -22,7 +22,10 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     state = ctx.read_state(event["session_id"], rebuild=False)
     if state is None:
         return []  # unknown or damaged; rebuilding it would delay the call
-    changed = calls.take_call(repo, state, event)
+    head = None
+    if event["event"] == "tool-end":
+        head = ctx.head
+    changed = calls.take_call(repo, state, event, head)
     for oid, paths in event.pop("unfounded", {}).items():
         from gitcp.lines import carried
 
@@ -32,10 +35,10 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
         from gitcp.record.turn import visits
 
         changed = visits.take_prompt(repo, state, event) or changed
-    if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
+    if head is not None and head != state["base_commit"]:
         from gitcp import link
 
-        link.follow_head(repo, state, ctx.head)
+        link.follow_head(repo, state, head)
         changed = True
     if state.get("phase") != "active":
         from gitcp.record import turn

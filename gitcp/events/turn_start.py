@@ -77,8 +77,7 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     telling = ""
     if event.get("notification"):
         telling = event["session_id"]
-    look.take(head, dirty, telling=telling)
-    looks.begin_turn(repo, state, look.at)
+    look.begin_turn(head, dirty, state, telling)
     if state.get("visits"):
         from gitcp.record.journal import worktrees
 

@@ -38,21 +38,21 @@ MOST = {
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
 ASKS = {
-    "UserPromptSubmit": (1, 60),
-    "PreToolUse": (0, 21),
-    "PostToolUse": (0, 37),
-    "Stop": (2, 70),
+    "UserPromptSubmit": (1, 58),
+    "PreToolUse": (0, 20),
+    "PostToolUse": (0, 34),
+    "Stop": (2, 67),
     "prepare-commit-msg": (1, 26),
-    "post-commit": (1, 72),
+    "post-commit": (1, 67),
 }
 # How often a hook opens a private file, a ref or a lock that it has opened before, there or not.
 AGAIN = {
-    "UserPromptSubmit": 13,
-    "PreToolUse": 1,
-    "PostToolUse": 5,
-    "Stop": 19,
+    "UserPromptSubmit": 11,
+    "PreToolUse": 0,
+    "PostToolUse": 2,
+    "Stop": 16,
     "prepare-commit-msg": 2,
-    "post-commit": 23,
+    "post-commit": 18,
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {

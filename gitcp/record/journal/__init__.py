@@ -65,17 +65,50 @@ _UNCHECKED = 4096  # bytes at the end that each process checks
 
 
 class _ReadFile:
-    """A journal's file as far as this process has read it.
+    """A journal's file as far as this process has read or written it.
 
-    inode: of the file.  size: how many of its bytes were read, or are to be written.  lines: those
-    in them."""
+    inode: of the file.  size: how many of its bytes.  crc: their CRC.  is_sound: whether all their
+    lines could be read.  lines: those, and others that are to be written.  is_complete: whether it
+    has all that was checked of it.
+    """
 
-    __slots__ = ("inode", "lines", "size")
+    __slots__ = ("crc", "inode", "is_complete", "is_sound", "lines", "size")
 
-    def __init__(self, inode: int, size: int, lines: list[JournalLine]) -> None:
+    def __init__(
+        self,
+        inode: int,
+        size: int,
+        crc: int,
+        is_sound: bool,
+        lines: list[JournalLine],
+        is_complete: bool = True,
+    ) -> None:
         self.inode = inode
         self.size = size
+        self.crc = crc
+        self.is_sound = is_sound
         self.lines = lines
+        self.is_complete = is_complete
+
+    def read_on(self, data: bytes) -> _ReadFile:
+        """The file, after these bytes more were read."""
+        added = parse_lines(data)
+        return _ReadFile(
+            self.inode,
+            self.size + len(data),
+            crc32(data, self.crc),
+            self.is_sound and len(added) == data.count(b"\n"),
+            self.lines + added,
+        )
+
+    def write_on(self, data: bytes) -> _ReadFile:
+        """The file, after these bytes of its lines were written at its end."""
+        size = self.size + len(data)
+        return _ReadFile(self.inode, size, crc32(data, self.crc), self.is_sound, self.lines)
+
+    def await_lines(self, lines: list[JournalLine]) -> _ReadFile:
+        """The file, of which these lines are to be written."""
+        return _ReadFile(self.inode, self.size, self.crc, self.is_sound, self.lines + lines)
 
 
 _READ: dict[str, _ReadFile] = memory.get_table("journals")  # by path
@@ -100,10 +133,10 @@ def read_journal(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
         return expand_trees(repo, _read_raw(repo, git_dir).lines)
 
 
-def _read_or_rebuild(repo: Repo, git_dir: str) -> _ReadLines:
+def _read_or_rebuild(repo: Repo, git_dir: str, opened: _OpenFile | None = None) -> _ReadLines:
     """The lines of a worktree's journal as they stand in the file; if it has lost some, these are
-    put back, and `trees` lines expanded.  Raises Error."""
-    read = _read_raw(repo, git_dir)
+    put back, and `trees` lines expanded.  opened: that of its lock.  Raises Error."""
+    read = _read_raw(repo, git_dir, opened)
     if not _was_lost(repo, git_dir, read):
         return _ReadLines(read.lines, is_complete=True)
 
@@ -141,8 +174,10 @@ def hash_home(repo: Repo, git_dir: str) -> str:
     return hash_worktree("" if git_dir == repo.common else os.path.basename(git_dir))
 
 
-def _read_raw(repo: Repo, git_dir: str | None = None) -> _ReadLines:
-    """The lines of a journal as they stand in the file.
+def _read_raw(
+    repo: Repo, git_dir: str | None = None, opened: _OpenFile | None = None
+) -> _ReadLines:
+    """The lines of a journal as they stand in the file.  opened: that of its lock.
 
     A journal only grows or is replaced, so this process reads only what was added since.
     """
@@ -150,63 +185,127 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> _ReadLines:
     known = _READ.get(path)
     if known and files.read_stamp(path)[:2] == [known.inode, known.size]:
         return _ReadLines([*known.lines], is_complete=True)
+    opened = opened or _OpenFile(repo, path)
     try:
-        with os.fdopen(open_file(path), "rb", buffering=0) as f:
-            st = os.fstat(f.fileno())
-            if known and (known.inode != st.st_ino or known.size > st.st_size):
-                known = None
-            if known:
-                f.seek(known.size)
-            data = f.read()
-            if not data.isascii():
-                raise Damaged(path, "it is not text")
+        st = opened.stat()
+        if known and (known.inode != st.st_ino or known.size > st.st_size):
+            known = None
+        start = known.size if known else 0
+        data = opened.read(start, st.st_size)
+        if not data.isascii():
+            raise Damaged(path, "it is not text")
     except (FileNotFoundError, PermissionError):
         return _ReadLines([], is_complete=False)
     except Damaged as e:
         files.set_aside(repo, e)
+        opened.close()
         return _ReadLines([], is_complete=False)
+    finally:
+        opened.leave()
     end = data.rfind(b"\n") + 1  # a line that is still being written is read again
-    whole = data[:end]
     if known:
-        read = _ReadLines(known.lines + parse_lines(whole), is_complete=True)
-        size = known.size + end
+        read = known.read_on(data[:end])
     else:
-        read = _parse_whole(repo, path, whole)
-        size = end
-    if read.is_complete and size:
-        _READ[path] = _ReadFile(st.st_ino, size, read.lines)
+        read = _parse_whole(repo, path, data[:end], st.st_ino)
+    if read.is_complete and read.size:
+        _READ[path] = read
     return _ReadLines([*read.lines, *parse_lines(data[end:])], read.is_complete)
 
 
-def _parse_whole(repo: Repo, path: str, data: bytes) -> _ReadLines:
-    """The lines of a journal, complete if it still begins with the bytes that were checked.  What
-    this version of gitcp has checked is not checked again."""
+class _OpenFile:
+    """A journal's file, opened at most once.
+
+    is_kept: whether it stays open until close(), to be written; otherwise leave() closes it."""
+
+    def __init__(self, repo: Repo, path: str, is_kept: bool = False) -> None:
+        self._repo = repo
+        self._path = path
+        self._is_kept = is_kept
+        self._fd: int | None = None
+
+    def stat(self) -> os.stat_result:
+        """fstat() of the file.  Raises FileNotFoundError, PermissionError, Damaged."""
+        if self._fd is None and self._is_kept:
+            try:
+                self._fd = open_file(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
+            except PermissionError:
+                self._is_kept = False  # of another person: it may be read
+        if self._fd is None:
+            self._fd = open_file(self._path)
+        return os.fstat(self._fd)
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of the file, which was opened, between two places."""
+        assert self._fd is not None
+        data = b""
+        while start + len(data) < end:
+            part = os.pread(self._fd, end - start - len(data), start + len(data))
+            if not part:
+                break
+            data += part
+        return data
+
+    def append(self, data: bytes) -> os.stat_result:
+        """Write data at the end, apart from a line that a kill cut short; a missing file is made.
+        Return fstat() before that.  Raises OSError."""
+        if self._fd is None or not self._is_kept:
+            self.close()
+            self._fd = files.open_private(self._repo, self._path, os.O_RDWR | os.O_APPEND)
+            self._is_kept = True
+        st = os.fstat(self._fd)
+        if st.st_size and os.pread(self._fd, 1, st.st_size - 1) != b"\n":
+            data = b"\n" + data
+        files.write_at(self._fd, data, st.st_size)
+        return st
+
+    def leave(self) -> None:
+        """Close it, unless it is kept."""
+        if not self._is_kept:
+            self.close()
+
+    def close(self) -> None:
+        """Close it."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def _parse_whole(repo: Repo, path: str, data: bytes, inode: int) -> _ReadFile:
+    """What is read of a journal.  What this version of gitcp has checked is not checked again."""
     mark = files.read_cache(f"{path}-checked", tail=64)
     words = mark.split()
-    size = 0
+    noted = 0
     if len(words) > 1 and words[1].isdigit():
-        size = int(words[1])
-    new_mark = _build_mark(data[:size])
-    is_complete = not size or words[1:] == new_mark.split()[1:]  # whichever version checked it
-    if mark != new_mark:
-        size = 0
-    lines = parse_lines(data[:size], are_checked=True) + parse_lines(data[size:])
-    if is_complete and len(data) - size > _UNCHECKED:
-        _note_checked(repo, path, data, lines)
-    return _ReadLines(lines, is_complete)
+        noted = int(words[1])
+    start = data[:noted]
+    rest = data[noted:]
+    crc = crc32(start)
+    new_mark = _build_mark(len(start), crc)
+    is_complete = not noted or words[1:] == new_mark.split()[1:]  # whichever version checked it
+    if mark == new_mark:
+        lines = parse_lines(start, are_checked=True) + parse_lines(rest)
+        unchecked = len(rest)
+    else:
+        lines = parse_lines(data)
+        unchecked = len(data)
+    is_sound = len(lines) == data.count(b"\n")
+    read = _ReadFile(inode, len(data), crc32(rest, crc), is_sound, lines, is_complete)
+    if is_complete and unchecked > _UNCHECKED:
+        _note_checked(repo, path, read)
+    return read
 
 
-def _note_checked(repo: Repo, path: str, data: bytes, lines: list[JournalLine]) -> None:
-    """Note that a journal has these bytes and lines, unless some of its lines are damaged."""
-    if len(lines) == data.count(b"\n"):
+def _note_checked(repo: Repo, path: str, read: _ReadFile) -> None:
+    """Note that a journal has what was read of it, unless some of its lines are damaged."""
+    if read.is_sound:
         try:
-            files.write_private(repo, f"{path}-checked", _build_mark(data))
+            files.write_private(repo, f"{path}-checked", _build_mark(read.size, read.crc))
         except OSError as e:
             git.append_trace("files", f"{path}-checked: {e.strerror}")
 
 
-def _build_mark(data: bytes) -> bytes:
-    return b"%s %d %x\n" % (VERSION.encode(), len(data), crc32(data))
+def _build_mark(size: int, crc: int) -> bytes:
+    return b"%s %d %x\n" % (VERSION.encode(), size, crc)
 
 
 def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
@@ -286,7 +385,9 @@ class Journal:
     """
 
     __slots__ = (
+        "_file",
         "_lock",
+        "_look",
         "_waiting",
         "acting",
         "base",
@@ -304,8 +405,10 @@ class Journal:
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self._lock = exclusive(repo, f"journal-{repo.worktree_hash}")
+        self._file = _OpenFile(repo, repo.join_own(NAME), is_kept=True)
         self.lines: list[JournalLine] = []
         self._waiting = b""  # lines that are to be written with the next ones
+        self._look: dict[str, Any] | None = None
         self.base: str | None = None
         self.telling = ""
         self.closing = ""
@@ -321,20 +424,39 @@ class Journal:
         try:
             self._read()
         except BaseException:
-            self._lock.__exit__()  # otherwise this process would wait for itself
+            self._leave()  # otherwise this process would wait for itself
             raise
         return self
 
     def _read(self) -> None:
-        read = _read_or_rebuild(self.repo, self.repo.git_dir)
-        if not read.is_complete:
-            replace_journal(self.repo, self.repo.git_dir, read.lines)
-        self.lines = expand_trees(self.repo, read.lines)
+        read = _read_or_rebuild(self.repo, self.repo.git_dir, self._file)
+        if read.is_complete:
+            self.lines = expand_trees(self.repo, read.lines)
+        else:
+            self._replace_lines(read.lines)
 
     def __exit__(self, *_: object) -> None:
         if self._waiting:  # an error is on its way
             _READ.pop(self.repo.join_own(NAME), None)
+        self._leave()
+
+    def _leave(self) -> None:
+        self._file.close()
         self._lock.__exit__()
+
+    def read_last_seen(self) -> LastSeen:
+        """What was last seen of the worktree."""
+        if self._look is None:
+            self._look = read_look(self.repo)
+        return read_last_seen(self.repo, self.lines, self._look)
+
+    def save_look(self, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
+        """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us; add
+        the line that tells of it."""
+        look = {"head": head, "at": at, "dirty": dirty, "cost": cost}
+        files.write_private(self.repo, self.repo.join_own("look"), json.dumps(look).encode())
+        self._look = look
+        self.append([LookLine({"look": at})])
 
     def append(self, lines: Sequence[JournalLine], waiting: bool = False) -> None:
         """Add lines at the end; a line that a kill cut short stays apart from them.  Edits and
@@ -352,7 +474,7 @@ class Journal:
             self.write_waiting()
         known = _READ.get(path)
         if known:
-            _READ[path] = _ReadFile(known.inode, known.size, known.lines + based)
+            _READ[path] = known.await_lines(based)
         self.lines += expand_trees(self.repo, based)
 
     def append_edits(self, edits: list[Edit]) -> None:
@@ -377,9 +499,8 @@ class Journal:
         self.append([HeldLine({"held": commit})])
         path = self.repo.join_own(NAME)
         known = _READ.get(path)
-        data = files.read_bytes(path) or b""
-        if known and len(data) == known.size:
-            _note_checked(self.repo, path, data, known.lines)
+        if known:
+            _note_checked(self.repo, path, known)
 
     def write_waiting(self) -> None:
         """Write the lines that wait, after the objects that they name."""
@@ -390,17 +511,11 @@ class Journal:
         self.repo.objects.flush_named(data)
         path = self.repo.join_own(NAME)
         known = _READ.pop(path, None)
-        fd = files.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
-        try:
-            st = os.fstat(fd)
-            torn = st.st_size and os.pread(fd, 1, st.st_size - 1) != b"\n"
-            end = files.write_at(fd, b"\n" * bool(torn) + data, st.st_size)
-        finally:
-            os.close(fd)
+        st = self._file.append(data)
         if known and (known.inode, known.size) == (st.st_ino, st.st_size):
-            _READ[path] = _ReadFile(known.inode, end, known.lines)
+            _READ[path] = known.write_on(data)
         elif st.st_size == 0:
-            _READ[path] = _ReadFile(st.st_ino, end, [])
+            _READ[path] = _ReadFile(st.st_ino, 0, 0, True, []).write_on(data)
 
     def _name_base(self, lines: Sequence[JournalLine]) -> list[JournalLine]:
         """The lines, with `base` in those that are made on a commit and lack it."""
@@ -458,6 +573,7 @@ class Journal:
             self._replace_lines(credit.take_back_edits(lines, session_id, call_id, begun))
 
     def _replace_lines(self, lines: list[JournalLine]) -> None:
+        self._file.close()  # it is another one then
         replace_journal(self.repo, self.repo.git_dir, lines)
         self.lines = expand_trees(self.repo, lines)
 
@@ -478,7 +594,7 @@ def replace_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
     data = dump_lines(lines)
     files.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
     files.write_private(repo, path, data)
-    _note_checked(repo, path, data, lines)
+    _note_checked(repo, path, _ReadFile(0, 0, 0, True, lines).write_on(data))
 
 
 class JournalCopy(Journal):
@@ -510,12 +626,6 @@ _SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
 def read_look(repo: Repo) -> dict[str, Any]:
     """The newest look at the whole worktree; {} before the first one."""
     return files.load_cache(repo.join_own("look"), shapes.LOOK) or {}
-
-
-def save_look(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
-    """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us."""
-    last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
-    files.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
 
 
 class LastSeen:
@@ -601,8 +711,13 @@ class LastSeen:
         return not self.first
 
 
-def read_last_seen(repo: Repo, lines: list[JournalLine]) -> LastSeen:
-    """What was last seen of the worktree, by the newest look and the journal's lines."""
+def read_last_seen(
+    repo: Repo, lines: list[JournalLine], look: dict[str, Any] | None = None
+) -> LastSeen:
+    """What was last seen of the worktree, by the newest look and the journal's lines.  look: as
+    read_look() returns it, if it was read."""
+    if look is None:
+        look = read_look(repo)
     edits = {edit.path: edit for edit in credit.list_edits_since_look(lines)}
     looked: dict[str, Version] = {}
     commits: list[str] = []
@@ -615,7 +730,7 @@ def read_last_seen(repo: Repo, lines: list[JournalLine]) -> LastSeen:
                 looked[path] = parse_entry(entry)
         elif isinstance(line, Edit):
             looked.pop(line.path, None)
-    return LastSeen(repo, lines, read_look(repo), edits, looked, commits)
+    return LastSeen(repo, lines, look, edits, looked, commits)
 
 
 # refs/gitcp/edits/<session>: the contents that the journal's lines name, kept from pruning.

@@ -16,7 +16,6 @@ from gitcp.record.journal import (
     credit,
     read_clock,
     read_journal,
-    read_last_seen,
 )
 from gitcp.record.journal.line_kinds import Settlement
 from gitcp.record.journal.stretches import collect_work
@@ -143,7 +142,7 @@ class _Settling:
         self._oid = commit["oid"]
         self._changes = changes
         self._tree = Lookup(held.repo.objects, commit["tree"])
-        self._seen: LastSeen = read_last_seen(held.repo, held.lines)
+        self._seen: LastSeen = held.read_last_seen()
         self._settled = self._list_settled()
         self._left: dict[str, list[Any]] = {}
         self._taken: dict[str, list[Any]] = {}

@@ -20,11 +20,9 @@ from gitcp.record.journal import (
     hold_edits,
     read_clock,
     read_end,
-    read_last_seen,
     read_look,
-    save_look,
 )
-from gitcp.record.journal.line_kinds import Closing, Large, LookLine, build_edit
+from gitcp.record.journal.line_kinds import Closing, Large, build_edit
 from gitcp.text import ids
 
 TYPE_CHECKING = False
@@ -81,11 +79,23 @@ class Look:
             journal.telling = telling
             if acting:
                 journal.acting = {**session.build_marker(acting), "phase": "active"}
-            edits = journal.list_edits_since(self._end, self.at)
-            newest = {edit.path: edit.after for edit in edits}
-            dirty = {**dirty, **newest}
-            record_scan(journal, head, dirty, self.at, self._cost, self.scan.omitted)
+            self._record(journal, head, dirty)
             return journal.lines
+
+    def begin_turn(
+        self, head: str, dirty: Mapping[str, Version], state: State, telling: str = ""
+    ) -> None:
+        """take() what differed, and close the calls of the last turn that no event closed."""
+        with Journal(self._repo) as journal:
+            journal.telling = telling
+            self._record(journal, head, dirty)
+            close_calls(journal, state, self.at)
+            _note_late(journal, state)
+
+    def _record(self, journal: Journal, head: str, dirty: Mapping[str, Version]) -> None:
+        edits = journal.list_edits_since(self._end, self.at)
+        newest = {edit.path: edit.after for edit in edits}
+        record_scan(journal, head, {**dirty, **newest}, self.at, self._cost, self.scan.omitted)
 
 
 def look_at_worktree(repo: Repo) -> Look:
@@ -99,13 +109,6 @@ def look_at_worktree(repo: Repo) -> Look:
 
     scan = scan_worktree(repo)
     return Look(repo, scan, began, at, end, cost + _measure_children())
-
-
-def begin_turn(repo: Repo, state: State, at: int) -> None:
-    """Close the calls of the last turn that no event closed."""
-    with Journal(repo) as journal:
-        close_calls(journal, state, at)
-        _note_late(journal, state)
 
 
 def end_turn(
@@ -197,8 +200,7 @@ def record_scan(
     if omitted or any(isinstance(line, Large) for line in journal.lines):
         dirty = {**dirty, **look_at_omitted(journal, omitted, at)}
     record_differences(journal, head, dirty, at)
-    save_look(journal.repo, head, at, dirty, cost)
-    journal.append([LookLine({"look": at})])
+    journal.save_look(head, at, dirty, cost)
 
 
 def record_differences(
@@ -207,7 +209,7 @@ def record_differences(
     """Record a look at the whole worktree in the journal only; arguments as for record_scan().
     write: whether to store its blobs."""
     repo = journal.repo
-    seen = read_last_seen(repo, journal.lines)
+    seen = journal.read_last_seen()
     journal.base = head
     tree = Lookup(repo.objects, find_tree(repo.objects, head))
     changed: Changed = {}
@@ -238,7 +240,7 @@ def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
 
 def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = True) -> None:
     """Record what stands at these paths now.  write: whether to store its blobs."""
-    seen = read_last_seen(journal.repo, journal.lines)
+    seen = journal.read_last_seen()
     changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
     if not changed:
         return
@@ -277,7 +279,7 @@ def record_entries(
         else:
             strays = gone
         if strays and scan_if_cheap(journal, at):
-            seen = read_last_seen(journal.repo, journal.lines)
+            seen = journal.read_last_seen()
             changed = _compare_entries(seen, present)
     _record_changes(journal, seen, changed, at, ignored)
 
@@ -293,7 +295,7 @@ def look_at_omitted(
 
     writer: who wrote them, and how that is known; by default the evidence decides.
     """
-    seen = read_last_seen(journal.repo, journal.lines)
+    seen = journal.read_last_seen()
 
     def find_writer(path: str) -> tuple[Writer, str]:
         if writer:
@@ -314,7 +316,7 @@ def look_at_omitted(
 
 def name_large_files(journal: Journal, changes: Mapping[str, Staged], at: int) -> None:
     """Record the large files among a commit's changes with the blobs that it has of them."""
-    seen = read_last_seen(journal.repo, journal.lines)
+    seen = journal.read_last_seen()
     paths = credit.map_large(journal.lines).keys() & changes
     entries: dict[str, Version] = {}
     for path in paths:

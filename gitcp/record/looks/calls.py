@@ -21,7 +21,6 @@ from gitcp.record.journal import (
     hold_edits,
     read_clock,
     read_journal,
-    read_last_seen,
 )
 from gitcp.record.journal.line_kinds import Closing, Opening, build_edit, build_opening
 from gitcp.record.snapshot import Filters, Worktree
@@ -49,8 +48,9 @@ _SIGNS = frozenset(";&|<>()`$\n")  # of several calls, and of files that are wri
 _NAMED = 40  # words of a command that are looked for in other repositories
 
 
-def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
-    """Record the start or end of a tool that can write; return whether the state changed."""
+def take_call(repo: Repo, state: State, event: dict[str, Any], head: str | None = None) -> bool:
+    """Record the start or end of a tool that can write; return whether the state changed.  head:
+    HEAD, if it was read."""
     call = event.get("tool") or {}
     starts = event["event"] == "tool-start"
     act = begin_call if starts else _end_and_hold  # of a file tool
@@ -83,6 +83,7 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         at = read_clock(repo)
         journal.telling = state["session_id"]
         journal.naming = frozenset(tool_paths)
+        journal.base = head
         if call["kind"] == "write" and tool_paths:
             act(journal, state, call, tool_paths, at)
         elif call["kind"] != "write" and starts:
@@ -94,17 +95,32 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
             _hold(journal, state)
     if places and places.others:
         changed = _take_call_in_others(repo, state, event, places) or changed
+    if call["kind"] == "shell" or tool_paths:
+        _keep_ignored(repo, state, event, at, places, journal.lines)
+    return changed
+
+
+def _keep_ignored(
+    repo: Repo,
+    state: State,
+    event: dict[str, Any],
+    at: int,
+    places: CallPlaces | None,
+    lines: list[JournalLine],
+) -> None:
+    """_take_ignored() in each worktree of a call.  places: of a shell call, None for this worktree
+    alone.  lines: of the journal."""
+    call = event["tool"]
     if call["kind"] == "shell":
-        if is_here:
+        if places is None or places.is_here:
             _take_ignored(repo, state, event, at, [], repo)
         if places:
             for worktree in places.others:
                 _take_ignored(worktree, state, event, at, [], repo)
-    elif call["kind"] == "write" and tool_paths:
-        opening = credit.find_opening(journal.lines, state["session_id"], str(call.get("id", "")))
+    elif call["kind"] == "write":
+        opening = credit.find_opening(lines, state["session_id"], str(call.get("id", "")))
         if opening and opening.ignored:
             _take_ignored(repo, state, event, at, opening.ignored, repo)
-    return changed
 
 
 def _take_ignored(
@@ -469,7 +485,7 @@ _REFUSED = (0, 1, 128)  # a tool may name paths that git refuses
 def begin_call(journal: Journal, state: State, call: Tool, paths: list[str], at: int) -> None:
     """Record the start of a call; a change at its paths until now is another's."""
     reader = PathReader(journal.repo)
-    seen = read_last_seen(journal.repo, journal.lines)
+    seen = journal.read_last_seen()
     unchanged: dict[str, Any] = {}
     for path in paths:
         st = reader.stat(path)
@@ -525,7 +541,7 @@ def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> di
 def end_call(journal: Journal, state: State, call: Tool, paths: list[str], at: int) -> None:
     """Record the end of a call; a change at its paths since its start is the session's."""
     reader = PathReader(journal.repo)
-    seen = read_last_seen(journal.repo, journal.lines)
+    seen = journal.read_last_seen()
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     opening = _find_own_opening(journal.lines, writer)
     if opening and opening.ignored is not None:

@@ -10,7 +10,7 @@ from gitcp.errors import Late
 from gitcp.git import ANY, decode_name
 from gitcp.git.objects import reading
 from gitcp.record import looks, session
-from gitcp.record.journal import credit, read_last_seen
+from gitcp.record.journal import credit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def look_at_losses(journal: Journal, command: str, cwd: str, at: int) -> Losses:
     reached: set[str] = set()
     for loss in losses:
         reached |= {*loss["paths"]} or {"."}
-    seen = read_last_seen(journal.repo, journal.lines)
+    seen = journal.read_last_seen()
     ignored = {edit.path for edit in credit.list_edits(journal.lines) if not edit.is_kept}
     known = seen.paths - ignored
     named = {path for path in reached if path in known or seen.get_committed(path)}
