@@ -77,7 +77,7 @@ build/spark/.stamp: pyproject.toml
 spark: build/spark/.stamp
 	LONG=1 FLEET=$(or $(FLEET),20) build/spark/bin/python -m pytest -q -s tests/extras/facts/test_spark.py
 
-# FILES="gitcp/record/match/linking.py:97 …": these only; none: the rules in mutate/rooms.py.
+# FILES="gitcp/link/linking.py:97 …": these only; none: the rules in mutate/rooms.py.
 mutate: $(TOOLS)
 	@$(PY) -m mutate $(FILES)
 

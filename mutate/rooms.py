@@ -8,8 +8,8 @@ from pathlib import Path
 # Files of decisions are tried whole; of a file with effects every SPARSE-th mutation.
 DECISIONS = """git/commit_message record/journal/credit record/looks/credit_cases
 agents/transcripts/shell_words guard/words guard/guard_rules record/match/holding
-checkpoints/format/line_authors text/line_credit text/line_evidence text/line_replay
-text/pairing record/match/linking checkpoints/links
+record/match/open_edits record/match/units checkpoints/format/line_authors text/line_credit
+text/line_evidence text/line_replay text/pairing link/linking checkpoints/links
 checkpoints/format/merge_rules checkpoints/format/orphan_rules record/session/stream_choice
 checkpoints/format/__init__ checkpoints/format/schema""".split()
 RULES = """record/stream/__init__ record/stream/writing record/session/__init__ link/condense

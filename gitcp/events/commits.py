@@ -9,6 +9,7 @@ from gitcp.git import commit_message, encode_name, files, objects, refs
 from gitcp.git.files import locate_exports
 from gitcp.git.objects import need_commit
 from gitcp.git.repo import Repo
+from gitcp.link import linking
 from gitcp.link.commit import (
     conclude_commit,
     find_cleanup_mode,
@@ -24,11 +25,9 @@ from gitcp.record.match import (
     add_judged,
     is_replaying,
     is_unseen,
-    linking,
     load_verdict,
     mark_told,
     read_judged,
-    sources,
 )
 
 TYPE_CHECKING = False
@@ -153,11 +152,11 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
     key = repo.config.get_option("gitcp.disclose")
     disclosures = list[str]()
     if key and match["sessions"]:
-        from gitcp.link import unhooked
+        from gitcp.link import disclosure
 
         if commit_message.is_unwritten(text, comment=comment):
-            unhooked.request_check(repo)
-        disclosures = unhooked.format_lines(repo, key, sorted(match["sessions"]))
+            disclosure.request_check(repo)
+        disclosures = disclosure.format_lines(repo, key, sorted(match["sessions"]))
     return commit_message.add_trailers(
         text, ids, comment=comment, comments=comments, more=disclosures
     )
@@ -236,7 +235,7 @@ def _check_file(repo: Repo, path: str) -> None:
     ids = _list_dropped(repo, text)
     if ids and not commit_message.is_unwritten(text, comment=comment):
         verdict = load_verdict(repo)
-        match = {"sessions": verdict["sessions"] if verdict else {}}
+        match = {"sessions": verdict.sessions if verdict else {}}
         files.replace_file(path, _add_trailers(repo, match, text, ids, comment), durable=False)
 
 
@@ -246,7 +245,7 @@ def _list_dropped(repo: Repo, text: bytes) -> list[str]:
 
     A hook drops the comment about the ids, too, which a person leaves where it is."""
     verdict = load_verdict(repo)
-    if not verdict or not verdict.get("exposed") or commit_message.find_anywhere(text):
+    if not verdict or not verdict.exposed or commit_message.find_anywhere(text):
         return []
     if os.environ.get("GIT_EDITOR") != ":":
         from gitcp.setup import configured_hooks
@@ -254,7 +253,7 @@ def _list_dropped(repo: Repo, text: bytes) -> list[str]:
         is_seen = encode_name(_HEADING) in text or not _will_strip_comments(repo)
         if is_seen or not configured_hooks.has_later(repo, "prepare-commit-msg"):
             return []
-    return verdict.get("ids", [])
+    return [*verdict.ids]
 
 
 def _cut_message(text: bytes, comment: bytes) -> bytes:
@@ -276,11 +275,10 @@ def _match_event(record: Record) -> Record:
         return record
     with open_here() as ctx:
         if hook == "post-commit":
-            return {"type": "match", **conclude_commit(ctx.repo)}
+            return conclude_commit(ctx.repo).build_record()
         moved = _settle_unseen(ctx)
         args = record.get("args", [])
-        prepared = prepare_commit(ctx.repo, ctx.head, args, moved)
-        return {"type": "match", **prepared, "args": args}
+        return prepare_commit(ctx.repo, ctx.head, args, moved).build_record(args)
 
 
 def _settle_unseen(ctx: Context) -> bool:
@@ -390,7 +388,9 @@ def _condense_commit(match: Record) -> None:
 
             carried.follow_lines(ctx.repo, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and refs.list_stashes(ctx.repo):
-            sources.add_stashed(ctx.repo, match["commit"])
+            from gitcp.record.match.taken_back import add_stashed
+
+            add_stashed(ctx.repo, match["commit"])
         if not match["id"]:
             from gitcp.lines import commit_lines
 

@@ -14,8 +14,8 @@ from gitcp.link.relink import (
     reconcile,
 )
 from gitcp.record import match, open_here
-from gitcp.record.match import candidates, sources
-from gitcp.record.match.sources import MatchCase
+from gitcp.record.match import rewrites
+from gitcp.record.match.sources import LOST, ONTO, RELINK, REWRITE, MatchCase, Merged
 from gitcp.record.session import others
 
 TYPE_CHECKING = False
@@ -43,9 +43,9 @@ def _relink_rewritten(event: Record) -> list[Record]:
     with open_here() as ctx:
         repo = ctx.repo
         command = event["args"][0]
-        rewrite = candidates.read_rewrite(repo, command, event.get("stdin", ()))
+        rewrite = rewrites.read_rewrite(repo, command, event.get("stdin", ()))
         case = MatchCase(repo, rewrite=rewrite)
-        noted = reconcile(case, sources.REWRITE)
+        noted = reconcile(case, REWRITE)
         replayed = rewrite.list_replayed()
         if replayed:
             for marker in others.read_here(repo):
@@ -86,13 +86,13 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
         raise UsageError("--onto needs the head of the branch that was merged, too")
     with open_here() as ctx:
         if options.onto:
-            case = MatchCase(ctx.repo, onto=(options.onto, revisions), dry_run=dry_run)
-            links = reconcile(case, sources.ONTO)
+            case = MatchCase(ctx.repo, onto=Merged(options.onto, revisions), dry_run=dry_run)
+            links = reconcile(case, ONTO)
         else:
             case = MatchCase(ctx.repo, among=revisions, dry_run=dry_run)
             seen = bool(revisions) or not ctx.repo.top
             links = [] if seen else link_left_behind(ctx, dry_run)
-            links += reconcile(case, sources.LOST if revisions else sources.RELINK)
+            links += reconcile(case, LOST if revisions else RELINK)
         commits = [link["commit"] for link in links]
         yield from ({"type": "match", **link} for link in links)
         if ctx.repo.top and not options.onto:

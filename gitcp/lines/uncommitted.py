@@ -13,7 +13,7 @@ from gitcp.lines import edit_lines
 from gitcp.record import journal, looks, session
 from gitcp.record.journal import credit
 from gitcp.record.match import Target, sources
-from gitcp.record.match.sources import MatchCase
+from gitcp.record.match.sources import STAGED, Making, MatchCase
 from gitcp.record.snapshot import scan
 from gitcp.record.snapshot.through_git import open_quarantine
 from gitcp.record.unheard import unrecorded
@@ -164,13 +164,12 @@ def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
     if base:
         base_oid = base[0]
     changes: Changes = {path: ("100644", base_oid, "100644", oid)}
-    target = Target(repo.objects, parent="HEAD", changes=lambda: changes)
-    case = MatchCase(repo, target=target, is_seen=True)
-    answers = sources.ask_sources(case, sources.STAGED)
-    brought: dict[str, None] = {}
-    for _, ids, _, _ in answers:
-        brought.update(dict.fromkeys(ids))
-    return list(brought)
+    target = Target(repo.objects, parent="HEAD", read=lambda: changes)
+    case = MatchCase(repo, making=Making(target, is_seen=True))
+    ids: dict[str, str] = {}
+    for answer in sources.ask_sources(case, STAGED):
+        ids |= answer.ids
+    return [*ids]
 
 
 def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:

@@ -18,12 +18,11 @@ from gitcp.record.stream import list_branches, list_sessions, map_named_paths, p
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from gitcp.git.repo import Repo
     from gitcp.record import Context
     from gitcp.record.looks import Look
-    from gitcp.text.record_types import State, Tip
+    from gitcp.text.record_types import Record, State, Tip
 
 _TRIES = 5
 
@@ -31,7 +30,7 @@ _TRIES = 5
 def settle_leftovers(
     repo: Repo,
     state: State,
-    event: dict[str, Any],
+    event: Record,
     head: str,
     look: Look | None = None,
 ) -> None:
@@ -48,7 +47,7 @@ def settle_leftovers(
         condense.finalize(repo, state)
 
 
-def settle_last_turn(repo: Repo, state: State, event: dict[str, Any], head: str) -> None:
+def settle_last_turn(repo: Repo, state: State, event: Record, head: str) -> None:
     """Settle a session that ends: an interrupted turn gets its checkpoint, so that a later commit
     finds the work.  After a kill in here the session is still active."""
     if state.get("phase") == phases.ACTIVE:
@@ -85,7 +84,7 @@ def end_session(ctx: Context, session_id: str) -> None:
 def write_checkpoint(
     repo: Repo,
     state: State,
-    event: dict[str, Any],
+    event: Record,
     head: str,
     look: Look | None = None,
 ) -> str | None:
@@ -139,8 +138,12 @@ def _has_left_commits(repo: Repo, moves: Sequence[gitdir.Move], head: str) -> bo
 def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
     """The readable tips of the session's streams on the base old."""
     ids = {s["id"] for s in state["streams"]}
-    tips = (peek_tip(repo.objects, ref) for ref in list_branches(repo, old))
-    return [tip for tip in tips if tip and tip["stream"] in ids]
+    tips: list[Tip] = []
+    for ref in list_branches(repo, old):
+        tip = peek_tip(repo.objects, ref)
+        if tip and tip["stream"] in ids:
+            tips.append(tip)
+    return tips
 
 
 def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:

@@ -9,56 +9,135 @@ from __future__ import annotations
 import os
 
 from gitcp import git
-from gitcp.git import commit_message, encode_name, objects, refs
-from gitcp.git.objects import need_commit, read_commit
+from gitcp.git import commit_message, encode_name, refs
+from gitcp.git.objects import (
+    build_finder,
+    compare_with_parents,
+    need_commit,
+    read_changes,
+    read_commit,
+)
+from gitcp.link import linking
 from gitcp.record import match, session
 from gitcp.record.journal import credit, settling
 from gitcp.record.journal.stretches import collect_work
-from gitcp.record.match import linking
 from gitcp.record.session import make_id, phases
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Sequence
-    from typing import TypedDict
+    from collections.abc import Collection, Container, Iterable, Sequence
 
     from gitcp.git.objects import Changes, Objects
     from gitcp.git.repo import Repo
     from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.record.match import Target, Verdict
-    from gitcp.record.match.sources import MatchCase
-    from gitcp.text.record_types import Commit, Linked, Marker, Process, Recorded
+    from gitcp.record.match.sources import Answer, Making, MatchCase
+    from gitcp.text.record_types import Commit, Linked, Marker, Record, Recorded
 
-    class Prepared(TypedDict):
-        """ids: those that the message gets.  drop: those that it has from another commit, of whose
-        work this one has nothing.  gather: whether ids anywhere in it move to its trailers."""
 
-        ids: list[str]
-        drop: list[str]
-        gather: bool
-        sessions: dict[str, Linked]
+@value_class
+class Prepared:
+    """What a message is to have.
 
-    class Conclusion(TypedDict):
-        """What is to be done for a commit.
+    ids: those that it gets.  drop: those that it has from another commit, of whose work this one
+    has nothing.  gather: whether ids anywhere in it move to its trailers."""
 
-        old: the base of the streams.  id: '' if nothing is condensed.  dismissed: whether the
-        person removed the id.  noted: whether the link is a note.  linked: whether the streams move
-        on.  carried: the other ids of the commit; inherited: those of them that go into its note
-        because its message could not get them.  merged: the commits that it squashes.  replays:
-        whether git made it of another commit.
-        """
+    ids: Sequence[str]
+    drop: Sequence[str]
+    gather: bool
+    sessions: dict[str, Linked]
 
-        commit: str
-        old: str
-        id: str
-        sessions: dict[str, Linked]
-        dismissed: bool
-        noted: bool
-        linked: bool
-        carried: list[str]
-        inherited: list[str]
-        merged: list[str]
-        replays: bool
+    def build_record(self, args: Sequence[str]) -> Record:
+        """The match record of prepare-commit-msg with these arguments."""
+        found = {"ids": [*self.ids], "drop": [*self.drop], "gather": self.gather}
+        return {"type": "match", **found, "sessions": self.sessions, "args": args}
+
+
+@value_class
+class _Choice:
+    """The id and the sessions of a commit that was made; dismissed, noted: as in Conclusion."""
+
+    id: str
+    sessions: dict[str, Linked]
+    dismissed: bool = False
+    noted: bool = False
+
+
+@value_class
+class Conclusion:
+    """What is to be done for a commit."""
+
+    commit: str
+    old: str  # the base of the streams
+    id: str  # '' if nothing is condensed
+    sessions: dict[str, Linked]
+    dismissed: bool  # whether the person removed the id
+    noted: bool  # whether the link is a note
+    carried: Sequence[str]  # the other ids of the commit
+    # Those of them that go into its note because its message could not get them.
+    inherited: Sequence[str]
+    merged: Sequence[str]  # the commits that it squashes
+    replays: bool  # whether git made it of another commit
+
+    def take_choice(self, choice: _Choice, verdict: Verdict | None) -> None:
+        """Have the commit linked as was chosen for it; verdict: what was decided before."""
+        self.id = choice.id
+        self.sessions = choice.sessions
+        self.dismissed = choice.dismissed
+        self.noted = choice.noted
+        if verdict and verdict.commented:
+            present = {*self.carried, self.id or verdict.id}
+            self.inherited = [name for name in verdict.ids if name not in present]
+        carried = [*self.carried, *self.inherited]
+        self.carried = [name for name in carried if name != self.id]
+
+    def build_record(self) -> Record:
+        """The match record of post-commit.  linked: whether the streams move on."""
+        return {
+            "type": "match",
+            "commit": self.commit,
+            "old": self.old,
+            "id": self.id,
+            "sessions": self.sessions,
+            "dismissed": self.dismissed,
+            "noted": self.noted,
+            "linked": bool(self.id),
+            "carried": [*self.carried],
+            "inherited": [*self.inherited],
+            "merged": [*self.merged],
+            "replays": self.replays,
+        }
+
+
+@value_class
+class _Foreign:
+    """The sessions of other worktrees that make a commit, and those that may write here unseen."""
+
+    makers: list[Marker]
+    unseen: list[Marker]
+
+
+class _Told:
+    """What the sources of links tell of a commit that is being made.
+
+    replaced: ids of the commit that is amended.  brought: ids of other commits.  drop: ids that the
+    message must not have.  merged: the commits that are squashed."""
+
+    def __init__(self, case: MatchCase, answers: Iterable[Answer]) -> None:
+        self.replaced: list[str] = []
+        self.drop: list[str] = []
+        self.merged: list[str] = []
+        brought: dict[str, str] = {}
+        for answer in answers:
+            if answer.target is case.target:
+                brought |= answer.ids
+            else:
+                self.replaced += answer.ids
+            self.drop += answer.excluded
+            if "squash" in answer.ids.values():
+                self.merged += answer.old_commits
+        self.brought = [*brought]
 
 
 _VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or the next one
@@ -139,35 +218,53 @@ def match_sessions(
     worktree is no longer as it was, so only evidence counts."""
     stash = refs.Stash(repo)
     blob = repo.objects.read_blob
-    linked: dict[str, Linked] = {}
-    if open_markers is None:
+    candidates = open_markers
+    if candidates is None:
         candidates = session.read_concerned(repo)
-    else:
-        candidates = open_markers
-    acting = find_acting(candidates) if is_made_now else {}
-    foreign = _list_foreign(repo, candidates, acting)
-    looked_at = None if is_replay else changes
-    committers = acting if is_made_now else None
-    lines = settling.look_for_commit(repo, looked_at, *foreign, committers)
+    acting: dict[str, str] = {}
+    if is_made_now:
+        acting = find_acting(candidates)
+    looked_at = None
+    if not is_replay:
+        looked_at = changes
+    lines = _look_at_commit(repo, looked_at, candidates, acting, is_made_now)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
     is_here = settling.build_stay_check(repo, parent)
-    find_old = objects.build_finder(repo.objects, parent)
+    find_old = build_finder(repo.objects, parent)
+    linked: dict[str, Linked] = {}
     for marker in candidates:
         session_id = marker["session_id"]
-        how = acting.get(marker["session_id"])
+        how = acting.get(session_id)
         records = collect_work(lines, session_id, is_here).build_records(session_id not in brought)
         records = _mark_stashed(repo, records, changes, stash, is_replay or is_past)
         records += _list_elsewhere(repo, marker, changes)
-        verdict = linking.match_session(
+        found = linking.match_session(
             records, changes, blob, lambda path: is_gone(repo, path), find_old
         )
-        git.append_trace("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
-        if verdict["paths"] or how:
-            linked[session_id] = linking.build_linked(verdict, how or "content")
-    for path in {path for part in linked.values() for path in part["paths"]}:
+        git.append_trace("match", f"'{session_id}': {found.paths} {found.reasons}")
+        if found.shared or how:
+            linked[session_id] = found.build_linked(how or "content")
+    shared_paths: set[str] = set()
+    for part in linked.values():
+        shared_paths.update(part["paths"])
+    for path in shared_paths:
         _leave_out_lineless(repo.objects, lines, linked, path, changes)
     return linked
+
+
+def _look_at_commit(
+    repo: Repo,
+    changes: Changes | None,
+    candidates: list[Marker],
+    acting: dict[str, str],
+    is_made_now: bool,
+) -> list[JournalLine]:
+    """The journal after a look at what a commit changes, None for a copy of another commit.
+    acting: the sessions that make it, as find_acting() has them."""
+    foreign = _list_foreign(repo, candidates, acting)
+    committers = acting if is_made_now else None
+    return settling.look_for_commit(repo, changes, foreign.makers, foreign.unseen, committers)
 
 
 def leave_out_merged(
@@ -177,18 +274,14 @@ def leave_out_merged(
     parents."""
     if not linked:
         return linked
-    sides = objects.compare_with_parents(repo.objects, commit)[1:]
+    sides = compare_with_parents(repo.objects, commit)[1:]
     for parent, changes in zip(commit["parents"][1:], sides, strict=True):
-        linked_to_side = match_sessions(
-            repo, changes, parent, markers, is_made_now=False, is_replay=True
-        )
+        of_side = match_sessions(repo, changes, parent, markers, is_made_now=False, is_replay=True)
         remaining: dict[str, Linked] = {}
         for session_id, part in linked.items():
-            if session_id in linked_to_side:
-                found = linked_to_side[session_id]["paths"]
-            else:
-                found = []
-            paths = [path for path in part["paths"] if path in found]
+            paths: list[str] = []
+            if session_id in of_side:
+                paths = [path for path in part["paths"] if path in of_side[session_id]["paths"]]
             if paths or part["how"] != "content":
                 reasons = {path: part["reasons"][path] for path in paths}
                 remaining[session_id] = {**part, "paths": paths, "reasons": reasons}
@@ -200,21 +293,27 @@ def _add_writers(
     repo: Repo, candidates: list[Marker], lines: list[JournalLine], changes: Changes
 ) -> list[Marker]:
     """Add the sessions that wrote one of the changed files, also before it was moved."""
-    edits = credit.list_edits(lines)
-    moved = {edit.follows for edit in edits if edit.follows and edit.path in changes}
-    writers = credit.list_writers(lines, {*changes, *moved})
+    paths = {*changes}
+    for edit in credit.list_edits(lines):
+        if edit.follows and edit.path in changes:
+            paths.add(edit.follows)
+    writers = credit.list_writers(lines, paths)
     if writers <= {marker["session_id"] for marker in candidates}:
         return candidates
     return session.read_concerned(repo, writers)
 
 
-def _list_foreign(
-    repo: Repo, candidates: list[Marker], acting: Container[str]
-) -> tuple[list[Marker], list[Marker]]:
-    """(the sessions of other worktrees that make the commit; those that may write here unseen)."""
-    of_others = [m for m in candidates if not session.is_home(repo, m)]
-    makers = [m for m in of_others if m["session_id"] in acting]
-    return makers, [m for m in of_others if m["phase"] == "active" and not m["tool_events"]]
+def _list_foreign(repo: Repo, candidates: list[Marker], acting: Container[str]) -> _Foreign:
+    """The sessions of other worktrees among these, as far as they take part in a commit."""
+    foreign = _Foreign([], [])
+    for marker in candidates:
+        if session.is_home(repo, marker):
+            continue
+        if marker["session_id"] in acting:
+            foreign.makers.append(marker)
+        if marker["phase"] == "active" and not marker["tool_events"]:
+            foreign.unseen.append(marker)
+    return foreign
 
 
 def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
@@ -240,39 +339,53 @@ def _leave_out_lineless(
     if len(writers) < 2:
         return
     _, old, _, new = changes[path]
-    from gitcp.record.match import holding
-
     ends = [objects.read_blob(oid) if oid else b"" for oid in (old, new)]
-    lacking = {
-        session_id
-        for session_id in writers
-        if (stretches := collect_work(lines, session_id).list_stretches(path))
-        and not any(holding.has_line(s.read_contents(objects.read_blob), ends) for s in stretches)
-    }
-    if len(lacking) < len(writers):
-        for session_id in lacking:
-            part = linked[session_id]
-            part["paths"].remove(path)
-            part["reasons"][path] = "none of its lines is in the commit"
-            if not part["paths"] and part["how"] == "content":
-                del linked[session_id]
+    lacking = [one for one in writers if not _has_line(objects, lines, one, path, ends)]
+    if len(lacking) == len(writers):
+        return
+    for session_id in lacking:
+        part = linked[session_id]
+        part["paths"].remove(path)
+        part["reasons"][path] = "none of its lines is in the commit"
+        if not part["paths"] and part["how"] == "content":
+            del linked[session_id]
+
+
+def _has_line(
+    objects: Objects,
+    lines: list[JournalLine],
+    session_id: str,
+    path: str,
+    ends: Sequence[bytes | None],
+) -> bool:
+    """Whether the change of a path from the first of the ends to the last has a line of a session;
+    also if it has no edit there."""
+    from gitcp.record.match import remains
+
+    stretches = collect_work(lines, session_id).list_stretches(path)
+    if not stretches:
+        return True
+    return any(remains.has_line(one.read_contents(objects.read_blob), ends) for one in stretches)
 
 
 def _mark_stashed(
-    repo: Repo, edits: list[Recorded], paths: Container[str], stash: refs.Stash, is_past: bool
+    repo: Repo, records: list[Recorded], paths: Container[str], stash: refs.Stash, is_past: bool
 ) -> list[Recorded]:
-    """The edits, with `stashed` set on those in the worktree whose paths a stash changes; of a past
-    commit, the edits as if none were in the worktree."""
+    """The records, with `stashed` set on those in the worktree whose paths a stash changes; of a
+    past commit, the records as if none were in the worktree."""
     if is_past:
-        return [{**edit, "live": False} for edit in edits]
-    marked = [*edits]
-    for number, edit in enumerate(edits):
-        path = edit["path"]
-        if edit["live"] and path in paths and edit["oid"] and stash.changes(path):
-            from gitcp.record.match import sources
+        return [{**record, "live": False} for record in records]
+    marked: list[Recorded] = []
+    for record in records:
+        path = record["path"]
+        is_there = record["live"] and record["oid"]
+        if is_there and path in paths and stash.changes(path):
+            from gitcp.record.match import taken_back
 
-            is_stashed = sources.is_in_stash(repo.objects, [edit], stash.list_all())
-            marked[number] = {**edit, "stashed": is_stashed}
+            is_stashed = taken_back.is_in_stash(repo.objects, [record], stash.list_all())
+            marked.append({**record, "stashed": is_stashed})
+        else:
+            marked.append(record)
     return marked
 
 
@@ -319,50 +432,68 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
     from gitcp.record.match import sources
 
     source = args[1] if len(args) > 1 else ""
-    when = _find_occasion(repo, args)
-    amends = when != sources.MERGING and is_amend(repo, args)
+    when = _find_occasion(repo, source)
     amended = None
-    if amends:
+    if when != sources.MERGING and is_amend(repo, args):
         amended = read_commit(repo.objects, head)
-    target = sources.aim_at_index(repo, head)
     copied = ""
     if source == "commit" and args[2:] and not amended:
         copied = args[2]
-    case = sources.MatchCase(repo, head, target=target, amended=amended, copied=copied)
-    case.is_seen = source == "squash"
-    replaced, brought, drop, merged = _ask_sources(case, when)
-    if when == sources.MERGING:
-        return _prepare_merge(repo, brought)
+    target = sources.aim_at_index(repo, head)
+    making = sources.Making(target, amended, copied, is_seen=source == "squash")
+    case = sources.MatchCase(repo, head, making=making)
     if when == sources.REPLAYING:
-        return _replay(repo, head, args, [*replaced, *brought], drop)
-    sessions = match_sessions(repo, target.read()[1], head, brought=_list_sessions(repo, brought))
-    _check_index(repo, head, target, moved)
+        from gitcp.record.match import searches
+
+        told = _Told(case, searches.ask_sources(case, when))
+        return _replay(repo, head, args, [*told.replaced, *told.brought], told.drop)
+    told = _Told(case, sources.ask_sources(case, when))
+    if when == sources.MERGING:
+        return _prepare_merge(repo, told.brought)
+    return _prepare_new(repo, head, args, making, told, moved)
+
+
+def _prepare_new(
+    repo: Repo, head: str, args: Sequence[str], making: Making, told: _Told, moved: bool
+) -> Prepared:
+    """prepare_commit() of a commit that is made of the index."""
+    brought = _list_sessions(repo, told.brought)
+    sessions = match_sessions(repo, making.target.changes, head, brought=brought)
+    _check_index(repo, head, making.target, moved)
     unmade = match.list_unmade(repo)
-    if amends:
-        tried = []
-    else:
+    tried: list[str] = []
+    if not making.amended:
         tried = _find_tried(repo, unmade, args)
-    if replaced:
-        checkpoint_id = replaced[-1]
+    if told.replaced:
+        checkpoint_id = told.replaced[-1]
     else:
         checkpoint_id = _reuse_id(repo, tried)
-    ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
-    verdict: Verdict = {
-        "id": checkpoint_id if sessions else "",
-        "head": head,
-        "parent": [*(amended["parents"] if amended else [head]), refs.get_zeros(repo)][0],
-        "sessions": sessions,
-        "ids": ids,
-        "merged": merged,
-        "unmade": unmade,
-    }
+    ids = [*told.replaced, *told.brought]
     if sessions:
-        verdict["maker"] = _find_maker()
-    if brought:
-        verdict["brings"] = True
+        ids.append(checkpoint_id)
+    verdict = match.Verdict(
+        checkpoint_id if sessions else "",
+        head,
+        _find_parent(repo, head, making.amended),
+        sessions,
+        ids=list(dict.fromkeys(ids)),
+        merged=told.merged,
+        unmade=unmade,
+        maker=session.find_git() if sessions else None,
+        brings=bool(told.brought),
+    )
     match.save_verdict(repo, verdict)
-    drop = [i for i in (*drop, *tried) if i not in ids]
-    return {"ids": ids, "drop": drop, "gather": case.is_seen, "sessions": sessions}
+    drop = [name for name in (*told.drop, *tried) if name not in verdict.ids]
+    return Prepared(verdict.ids, drop, making.is_seen, sessions)
+
+
+def _find_parent(repo: Repo, head: str, amended: Commit | None) -> str:
+    """The first parent of a commit that is made on head, or in place of one; zeros for none."""
+    if amended is None:
+        return head
+    if amended["parents"]:
+        return amended["parents"][0]
+    return refs.get_zeros(repo)
 
 
 def _check_index(repo: Repo, head: str, target: Target, moved: bool) -> None:
@@ -370,7 +501,7 @@ def _check_index(repo: Repo, head: str, target: Target, moved: bool) -> None:
     if _may_be_old(repo, head, moved):
         from gitcp.record.snapshot import index
 
-        index.warn_of_reverts(repo, target.read()[1], head)
+        index.warn_of_reverts(repo, target.changes, head)
 
 
 def _may_be_old(repo: Repo, head: str, moved: bool) -> bool:
@@ -379,17 +510,20 @@ def _may_be_old(repo: Repo, head: str, moved: bool) -> bool:
     name = os.path.basename(os.environ.get("GIT_INDEX_FILE", ""))
     if name and not name.removesuffix(".lock").startswith(("index", "next-index")):
         return True
-    moves = refs.list_head_moves(repo) if moved else []
+    if not moved:
+        return False
+    moves = refs.list_head_moves(repo)
     return bool(moves) and moves[-1][1] != head
 
 
-def _find_occasion(repo: Repo, args: Sequence[str]) -> str:
-    """The kind of the commit that is made: a value of sources.ask_sources()'s `when`."""
+def _find_occasion(repo: Repo, source: str) -> str:
+    """The kind of the commit that is made, by the source of its message: a moment of the sources
+    of links."""
     from gitcp.record.match import sources
 
     if match.is_replaying(repo):
         return sources.REPLAYING
-    if "merge" in args[1:2]:
+    if source == "merge":
         return sources.MERGING
     return sources.MAKING
 
@@ -398,13 +532,17 @@ def _prepare_merge(repo: Repo, brought: list[str]) -> Prepared:
     """prepare_commit() of a merge: conclude_commit() decides, when it is made."""
     match.forget_verdict(repo)
     drop = sorted(match.read_refused(repo).difference(brought))
-    return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
+    return Prepared(brought, drop, False, {})
 
 
 def _reuse_id(repo: Repo, tried: Sequence[str]) -> str:
     """The last id that was tried and not refused, else a new one."""
-    refused = match.read_refused(repo) if tried else ()
-    return next((i for i in reversed(tried) if i not in refused), "") or make_id()
+    if tried:
+        refused = match.read_refused(repo)
+        for checkpoint_id in reversed(tried):
+            if checkpoint_id not in refused:
+                return checkpoint_id
+    return make_id()
 
 
 def _find_tried(repo: Repo, unmade: Collection[str], args: Sequence[str]) -> list[str]:
@@ -422,12 +560,6 @@ def _find_tried(repo: Repo, unmade: Collection[str], args: Sequence[str]) -> lis
     return [i for i in ids if stored.find_checkpoint(repo, i) is None]
 
 
-def _find_maker() -> Process | None:
-    """The process of the git that makes the commit."""
-
-    return session.find_git()
-
-
 def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     """The sessions that have a part in one of the checkpoints."""
     if not checkpoint_ids:
@@ -443,47 +575,24 @@ def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     return found
 
 
-def _ask_sources(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
-    """(ids of the commit that is amended, ids of other commits, ids that the message must not
-    have, commits that are squashed)."""
-    from gitcp.record.match import sources
-
-    replaced = list[str]()
-    brought = list[str]()
-    drop = list[str]()
-    merged = list[str]()
-    for target, ids, excluded, old_commits in sources.ask_sources(case, when):
-        (brought if target is case.target else replaced).extend(ids)
-        drop += excluded
-        if "squash" in ids.values():
-            merged += old_commits
-    return replaced, list(dict.fromkeys(brought)), drop, merged
-
-
 def _replay(
-    repo: Repo,
-    head: str,
-    args: Sequence[str],
-    ids: Sequence[str],
-    drop: Sequence[str],
+    repo: Repo, head: str, args: Sequence[str], ids: Sequence[str], drop: Sequence[str]
 ) -> Prepared:
     """prepare_commit() of a step of a rebase, cherry-pick or am.
 
     The verdict names the picked commit, since CHERRY_PICK_HEAD may be gone by post-commit."""
-    verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": [*ids]}
     picked = read_commit(repo.objects, "CHERRY_PICK_HEAD")
-    if picked:
-        verdict["picked"] = picked["oid"]
+    brings = bool(ids)
     if os.path.exists(os.path.join(repo.git_dir, "rebase-merge")):
         # post-rewrite copies the notes at the end of the rebase.
         with open(args[0], "rb") as f:
             present = commit_message.find_anywhere(f.read())
-        verdict["ids"] = [i for i in ids if i in present]
-    elif ids:
-        verdict["brings"] = True
+        ids = [name for name in ids if name in present]
+        brings = False
+    picked_oid = picked["oid"] if picked else ""
+    verdict = match.Verdict("", head, head, {}, ids=ids, picked=picked_oid, brings=brings)
     match.save_verdict(repo, verdict)
-    drop = [i for i in drop if i not in verdict["ids"]]
-    return {"ids": verdict["ids"], "drop": drop, "gather": True, "sessions": {}}
+    return Prepared(ids, [name for name in drop if name not in ids], True, {})
 
 
 def conclude_commit(repo: Repo) -> Conclusion:
@@ -491,76 +600,79 @@ def conclude_commit(repo: Repo) -> Conclusion:
     match.clear_brought(repo)
     commit = need_commit(repo.objects, "HEAD")
     match.look_again(repo, commit["oid"])
+    parent = refs.get_zeros(repo)
     if commit["parents"]:
         parent = commit["parents"][0]
-    else:
-        parent = refs.get_zeros(repo)
-    verdict = match.load_verdict(repo)
-    is_for_this_commit = verdict is not None and verdict["parent"] == parent
-    conclusion: Conclusion = {
-        "commit": commit["oid"],
-        "old": verdict["head"] if verdict and is_for_this_commit else parent,
-        "id": "",
-        "sessions": {},
-        "dismissed": False,
-        "noted": False,
-        "linked": False,
-        "carried": commit_message.read_trailers(encode_name(commit["message"])),
-        "inherited": [],
-        "merged": verdict.get("merged", []) if verdict and is_for_this_commit else [],
-        "replays": bool(verdict and "picked" in verdict),
-    }
-    replays = match.is_replaying(repo)
-    if not phases.find_transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=replays)[1]:
-        return conclusion
-    _obey(repo, commit, verdict if is_for_this_commit else None, conclusion)
-    conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])
-    if not conclusion["linked"]:
-        conclusion["id"] = ""
-    if verdict and is_for_this_commit and verdict.get("commented"):
-        present = {*conclusion["carried"], conclusion["id"] or verdict["id"]}
-        conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in present]
-    carried = [*conclusion["carried"], *conclusion["inherited"]]
-    conclusion["carried"] = [i for i in carried if i != conclusion["id"]]
-    git.append_trace("commit", f"{commit['oid']}: {conclusion}")
+    stored = match.load_verdict(repo)
+    verdict = None
+    if stored and stored.parent == parent:
+        verdict = stored
+    conclusion = Conclusion(
+        commit["oid"],
+        old=verdict.head if verdict else parent,
+        id="",
+        sessions={},
+        dismissed=False,
+        noted=False,
+        carried=commit_message.read_trailers(encode_name(commit["message"])),
+        inherited=[],
+        merged=verdict.merged if verdict else [],
+        replays=bool(stored and stored.picked),
+    )
+    is_replay = match.is_replaying(repo)
+    _, actions = phases.find_transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=is_replay)
+    if actions:
+        conclusion.take_choice(_choose(repo, commit, verdict, conclusion), verdict)
+        git.append_trace("commit", f"{commit['oid']}: {conclusion}")
     return conclusion
 
 
-def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Conclusion) -> None:
-    """Fill in the conclusion for a commit: by the verdict if that linked sessions and the message
+def _choose(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Conclusion) -> _Choice:
+    """The id and the sessions of a commit: by the verdict if that linked sessions and the message
     got its id; else by what the commit itself has.  verdict: None if there is none for it."""
-    ids = commit_message.read_trailers(encode_name(commit["message"]))
-    if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
-        conclusion["sessions"] = verdict["sessions"]
-        # Without other text the id was removed by check-message, or never written.
-        is_removed_by_us = not commit["message"].strip() or verdict.get("commented", False)
-        conclusion["noted"] = is_removed_by_us and verdict["id"] not in ids
-        conclusion["dismissed"] = verdict["id"] not in ids and not is_removed_by_us
-        if conclusion["dismissed"]:
-            conclusion["id"] = ""
-        else:
-            conclusion["id"] = verdict["id"]
-        return
-    changes = objects.read_changes(repo.objects, commit)[1]
+    ids = conclusion.carried
+    if verdict and verdict.sessions and (verdict.told or verdict.id in ids):
+        return _obey(commit, verdict, ids)
+    changes = read_changes(repo.objects, commit)[1]
     picked = None
-    if verdict and "picked" in verdict:
-        picked = read_commit(repo.objects, verdict["picked"])
-
-    from gitcp.checkpoints import stored
-
+    if verdict and verdict.picked:
+        picked = read_commit(repo.objects, verdict.picked)
     if picked:  # a session may have resolved its conflict
         from gitcp.git.objects import object_lists
 
         changes = object_lists.subtract_changes(repo.objects, changes, [picked])
-        conclusion["id"] = ids[-1] if ids else make_id()
-        conclusion["noted"] = not ids
-    elif ids and not any(stored.list_session_ids(repo, i) for i in ids):
-        conclusion["id"] = ids[-1]
-    elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
-        conclusion["id"] = make_id()
-        conclusion["noted"] = True
-    if conclusion["id"]:
-        parent = conclusion["old"]
-        replay = picked is not None
-        matched = match_sessions(repo, changes, parent, is_replay=replay)
-        conclusion["sessions"] = leave_out_merged(repo, commit, matched)
+    choice = _choose_id(repo, ids, verdict, picked)
+    if choice.id:
+        is_replay = picked is not None
+        matched = match_sessions(repo, changes, conclusion.old, is_replay=is_replay)
+        sessions = leave_out_merged(repo, commit, matched)
+        return _Choice(choice.id if sessions else "", sessions, noted=choice.noted)
+    return choice
+
+
+def _obey(commit: Commit, verdict: Verdict, ids: Sequence[str]) -> _Choice:
+    """What the verdict says of a commit whose message has these ids."""
+    if verdict.id in ids:
+        return _Choice(verdict.id, verdict.sessions)
+    # Without other text the id was removed by check-message, or never written.
+    if not commit["message"].strip() or verdict.commented:
+        return _Choice(verdict.id, verdict.sessions, noted=True)
+    return _Choice("", verdict.sessions, dismissed=True)
+
+
+def _choose_id(
+    repo: Repo, ids: Sequence[str], verdict: Verdict | None, picked: Commit | None
+) -> _Choice:
+    """The id under which sessions are stored that a commit with these ids turns out to have; none
+    if it was decided that it has no session.  picked: the commit that it is a copy of."""
+    from gitcp.checkpoints import stored
+
+    if picked and ids:
+        return _Choice(ids[-1], {})
+    if picked:
+        return _Choice(make_id(), {}, noted=True)
+    if ids and not any(stored.list_session_ids(repo, name) for name in ids):
+        return _Choice(ids[-1], {})
+    if verdict is None or (verdict.sessions and not verdict.told):
+        return _Choice(make_id(), {}, noted=True)
+    return _Choice("", {})

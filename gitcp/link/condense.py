@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Earlier,
         File,
         Linked,
+        Record,
         Scan,
         Staged,
         State,
@@ -70,7 +71,7 @@ def describe_session(
     session_id = state["session_id"]
     lines = credit.build_ranges(session_id)
     session_files = _describe_files(state, linked, changes, credit)
-    metadata: dict[str, Any] = {
+    metadata: Record = {
         "cli_version": state.get("cli_version"),
         "session_id": session_id,
         "strategy": "manual-commit",
@@ -99,7 +100,7 @@ def describe_session(
     }
 
 
-def note_spent(state: State, stored: StoredTranscript | None) -> dict[str, Any]:
+def note_spent(state: State, stored: StoredTranscript | None) -> Record:
     """token_usage of the session and its delta since the last condensation; noted in state.  None
     until the transcript is read to its end."""
     if stored and not stored.is_whole:
@@ -160,7 +161,7 @@ def _read_stream_tasks(repo: Repo, parent: str, state: State) -> dict[str, bytes
 
 def _describe_files(
     state: State, linked: Linked, changes: dict[str, Staged], credit: Credit
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Record]:
     """For each of the session's paths in the commit: its content there and in the parent, the
     turns that wrote its lines, and the last of them with its prompt."""
     recorded: dict[str, File] = {}
@@ -168,42 +169,44 @@ def _describe_files(
         recorded |= stream["files"]
     session_id = state["session_id"]
     turns = state.get("turns", {})
-    touched: dict[str, dict[str, Any]] = {}
+    touched: dict[str, Record] = {}
     for path in sorted({*linked["paths"], *credit.list_touched(session_id)}):
         old_mode, old, mode, oid = changes.get(path, ("", None, "000000", None))
         writers = [turn for turn in credit.list_turns(session_id, path) if turn]
         writers.sort(key=lambda turn: int(turns.get(turn, {}).get("number", 0)))
-        if (
-            not writers
-        ):  # no line tells the turn: the one that recorded the file, or the running one
-            recorded_in = recorded[path].get("turn_id") if path in recorded else ""
-            writers = [recorded_in or state.get("turn_id", "")]
+        if not writers:  # the turn that recorded the file, or the running one
+            writers = [state.get("turn_id", "")]
+            if path in recorded and recorded[path].get("turn_id"):
+                writers = [recorded[path]["turn_id"]]
         prompt = turns.get(writers[-1], {}).get("prompt", "")
-        touched[path] = {"oid": oid or "", "mode": mode, "turn_id": writers[-1], "prompt": prompt}
-        touched[path] |= {"turns": writers, "before": [old_mode, old] if old else None}
+        file = {"oid": oid or "", "mode": mode, "turn_id": writers[-1], "prompt": prompt}
+        touched[path] = {**file, "turns": writers, "before": None}
+        if old:
+            touched[path]["before"] = [old_mode, old]
         if credit.is_by_window(session_id, path):
             touched[path]["by_window"] = True
     return touched
 
 
-def _list_turns(
-    session_files: dict[str, dict[str, Any]], lines: dict[str, list[dict[str, Any]]]
-) -> set[str]:
+def _list_turns(session_files: dict[str, Record], lines: dict[str, list[Record]]) -> set[str]:
     """The ids of the turns that files or lines name."""
-    turns = set()
+    turns: set[str] = set()
     for file in session_files.values():
-        for turn in file["turns"]:
-            turns.add(turn)
-    return turns | {run[2] for path in lines.values() for entry in path for run in entry["ranges"]}
+        turns.update(file["turns"])
+    for entries in lines.values():
+        for entry in entries:
+            turns.update(run[2] for run in entry["ranges"])
+    return turns
 
 
-def _describe_turns(state: State, turns: Container[str]) -> dict[str, dict[str, Any]]:
+def _describe_turns(state: State, turns: Container[str]) -> dict[str, Record]:
     """Number, prompt and model of each of these turns."""
-    return {
-        turn: {key: facts[key] for key in ("number", "prompt", "model") if facts.get(key)}
-        for turn, facts in state.get("turns", {}).items()
-        if turn in turns
-    }
+    described: dict[str, Record] = {}
+    for turn, facts in state.get("turns", {}).items():
+        if turn in turns:
+            known = [key for key in ("number", "prompt", "model") if facts.get(key)]
+            described[turn] = {key: facts[key] for key in known}
+    return described
 
 
 def read_branch(repo: Repo) -> str | None:
@@ -296,9 +299,11 @@ def condense_sessions(
             stored = store_session(repo, state, check=True, most=FEW)
             data = describe_session(repo, state, linked, changes, stored, credit)
             files = read_task_files(repo, parent, state, changes, credit)
-            _add(data, linked, files, extra or {}, commit["oid"] if noted else "")
-            items = [*items, (checkpoint_id, data)]
-            storeds = [*storeds, (state, stored)]
+            _add(data, linked, files, extra or {})
+            if noted:
+                data["metadata"]["commit"] = commit["oid"]
+            items.append((checkpoint_id, data))
+            storeds.append((state, stored))
     raise_if_none(failed, items)
     items += _build_other_shares(repo, checkpoint_id, credit, items)
     writing.write_sessions(repo, items)
@@ -344,14 +349,11 @@ def _add(
     linked: Linked,
     task_files: dict[str, bytes],
     extra: Mapping[str, Any],
-    noted: str,
 ) -> None:
     data["tasks"] = task_files
     data["metadata"] |= extra
     if task_files:
         data["metadata"]["tasks"] = tasks.list_tasks(task_files)
-    if noted:
-        data["metadata"]["commit"] = noted
     added = data["metadata"]["initial_attribution"]["lines_added"]
     linked["agent"] = data["metadata"]["agent"] or "agent"
     linked["turns"] = len(data["metadata"]["turns"])
@@ -417,9 +419,10 @@ def settle_state(repo: Repo, state: State) -> None:
         return
     work = collect_work(journal.read_journal(repo), state["session_id"])
     read_streams(repo, state)
-    state["checkpoint_count"] = int(
-        any(work.is_present(p) for s in state["streams"] for p in s["files"])
-    )
+    state["checkpoint_count"] = 0
+    for stream in state["streams"]:
+        if any(map(work.is_present, stream["files"])):
+            state["checkpoint_count"] = 1
     session.clear_verdict(state)
 
 
@@ -468,7 +471,10 @@ def _move_state_on(
     elif stored or state.get("transcript_path"):  # an unreadable transcript may be readable later
         pending = state.setdefault("pending_finalize", {"ids": []})
         pending["ids"] = [*pending["ids"], checkpoint_id]
-        pending |= {"size": stored.size, "live": stored.live} if stored else {"size": -1}
+        pending["size"] = -1
+        if stored:
+            pending["size"] = stored.size
+            pending["live"] = stored.live
 
 
 def finalize(repo: Repo, state: State) -> list[str]:
@@ -489,7 +495,9 @@ def finalize(repo: Repo, state: State) -> list[str]:
         stored = None  # its file is gone; the checkpoints have last lines that were not kept here
     task_files = tasks.list_all_ended_files(repo, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
-    size = stored.size if stored else pending["size"]
+    size = pending["size"]
+    if stored:
+        size = stored.size
     lacks_all = stored is None and not state.get("guest")  # a guest's turn gets its prompt late
     has_grown = fresh or size != pending["size"]
     if stored and not stored.is_whole:
@@ -513,9 +521,10 @@ def finalize(repo: Repo, state: State) -> list[str]:
     writing.write_sessions(repo, items, subject=subject)
     tasks.forget_tasks(repo, state, done)
     state.pop("pending_finalize", None)
-    if fresh and (stored or not state.get("guest")):
-        live = stored.live if stored else []
-        state["pending_finalize"] = {"ids": ids, "size": size, "live": live}
+    if fresh and stored:
+        state["pending_finalize"] = {"ids": ids, "size": size, "live": stored.live}
+    elif fresh and not state.get("guest"):
+        state["pending_finalize"] = {"ids": ids, "size": size, "live": []}
     if stored and not stored.is_whole:
         wait_for_transcript(repo, state, ids, stored)
     return ids
@@ -541,13 +550,10 @@ def wait_for_transcript(
         waiting["turns"] = list(turns)
     touch_private(repo, locate_unread(repo, state["session_id"]))
     listed = state.setdefault("unread", [])
-    if (
-        is_open is None
-        and listed
-        and listed[-1]["ids"] == checkpoint_ids
-        and "is_open" not in listed[-1]
-    ):
-        listed.pop()  # the client has written more since
+    if is_open is None and listed:
+        last = listed[-1]
+        if last["ids"] == checkpoint_ids and "is_open" not in last:
+            listed.pop()  # the client has written more since
     listed.append(waiting)
 
 
@@ -557,7 +563,10 @@ def complete_waiting(repo: Repo, state: State, stored: StoredTranscript) -> None
     was when they were written.  The caller saves the state."""
     waiting = state["unread"][0]
     then = _recall_state(state, waiting["turn_id"])
-    number_turns(state, [*then["turns"].values()], stored.scan["prompts"] if stored.scan else [])
+    prompts: list[str] = []
+    if stored.scan:
+        prompts = stored.scan["prompts"]
+    number_turns(state, [*then["turns"].values()], prompts)
     metadata = {"agent": state.get("agent_type"), **note_spent(state, stored)}
     if "is_open" in waiting:
         metadata["turns"] = _describe_turns(state, waiting["turns"])

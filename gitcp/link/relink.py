@@ -13,7 +13,7 @@ from gitcp.git.objects import read_commit
 from gitcp.lines import carried
 from gitcp.link import condense, follow_head, unhooked
 from gitcp.record import session
-from gitcp.record.match import read_looked, sources, write_looked
+from gitcp.record.match import read_looked, searches, write_looked
 from gitcp.record.match.sources import AMENDED, LONG, REWRITE, SECONDS, SETTLE, MatchCase
 from gitcp.record.session import others
 
@@ -33,31 +33,32 @@ def reconcile(case: MatchCase, when: str) -> list[Pair]:
 
     If a person removed an id from an old commit and git copied its trailer to a new one, the note
     removes it there too."""
-    links = unhooked.write_answers(case, sources.ask_sources(case, when))
+    made = unhooked.write_answers(case, searches.ask_sources(case, when))
     if when != REWRITE and not case.dry_run:  # git said more of those it rewrote
-        moved = [link["commit"] for link in links if link["how"] != "amend"]
+        moved = [link["commit"] for link in made if link["how"] != "amend"]
         moved = [*dict.fromkeys([*moved, *_list_copied(case, when)])]
         if moved:
             carried.follow_lines(case.repo, moved)
-    return links
+    return made
 
 
 def _list_copied(case: MatchCase, when: str) -> list[str]:
     """The commits that may have got their ids with a message that git copied."""
     if when == SETTLE:
         return case.list_fresh()
-    searched = unhooked.list_searched(case.repo, "", case.among) if case.among else ()
-    return [commit["oid"] for commit in searched]
+    if not case.among:
+        return []
+    return [commit["oid"] for commit in unhooked.list_searched(case.repo, "", case.among)]
 
 
 def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
     """Link commits that were made here without hooks, and rebased or squashed before an event of
     ours, and those that have been made of them.  Return the links of the new ones."""
-    links = [*unhooked.link_range(ctx, None, dry_run)]
+    made = [*unhooked.link_range(ctx, None, dry_run)]
     if dry_run:
-        return links
+        return made
     case = MatchCase(ctx.repo, ctx.head, since=read_looked(ctx.repo), seconds=LONG)
-    if links:
+    if made:
         return reconcile(case, SETTLE)
     carried.follow_lines(ctx.repo, case.list_fresh())
     return []
@@ -85,12 +86,14 @@ def settle_links(ctx: Context, settled: str = "") -> int:
         if monotonic() > until:
             waiting = True  # the next event goes on
             break
-    links = reconcile(case, SETTLE)
+    made = reconcile(case, SETTLE)
     _settle_removed(ctx, case)
     if case.done and not waiting:
         write_looked(repo, case.done)
-    restored = [link["commit"] for link in links if link["how"] == "lost"]
-    made_here = refs.select_made(refs.list_head_moves(repo)) if restored else ()
+    restored = [link["commit"] for link in made if link["how"] == "lost"]
+    if not restored:
+        return 0
+    made_here = refs.select_made(refs.list_head_moves(repo))
     return sum(oid not in made_here for oid in restored)
 
 
@@ -111,29 +114,34 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
     """Link the open work of sessions whose worktree was removed in commits that are new here, as
     far as the case has searched them: a branch of that worktree was merged, and no hook may have
     seen its commits."""
-    repo = ctx.repo
     fresh = case.list_fresh()
     if case.done in fresh:
         fresh = fresh[: fresh.index(case.done) + 1]
     elif not case.done:
         fresh = []
+    if not fresh:
+        return
     commits: list[Commit] | None = None  # listed for the first session that may have work in them
-    if fresh:
-        for marker in unhooked.list_removed(repo):
-            state = ctx.read_state(marker["session_id"])
-            if state is None or not session.is_unsettled(state):
-                continue
-            try:
-                if commits is None:
-                    commits = unhooked.select_own(repo, fresh)
-                for commit in commits:
-                    if not unhooked.may_have_work(repo, state, commit):
-                        continue
-                    if unhooked.link_one(repo, state, commit):
-                        condense.finalize(repo, state)
-                        ctx.keep(state)
-            except (Error, OSError) as e:  # its data is damaged; the others go on
-                git.append_trace("settle", f"'{marker['session_id']}': {e}")
+    for marker in unhooked.list_removed(ctx.repo):
+        state = ctx.read_state(marker["session_id"])
+        if state is None or not session.is_unsettled(state):
+            continue
+        try:
+            if commits is None:
+                commits = unhooked.select_own(ctx.repo, fresh)
+            _settle_in_commits(ctx, state, commits)
+        except (Error, OSError) as e:  # its data is damaged; the others go on
+            git.append_trace("settle", f"'{marker['session_id']}': {e}")
+
+
+def _settle_in_commits(ctx: Context, state: State, commits: Iterable[Commit]) -> None:
+    """Link a session's open work in commits."""
+    for commit in commits:
+        if not unhooked.may_have_work(ctx.repo, state, commit):
+            continue
+        if unhooked.link_one(ctx.repo, state, commit):
+            condense.finalize(ctx.repo, state)
+            ctx.keep(state)
 
 
 def follow_head_everywhere(ctx: Context) -> None:
@@ -161,11 +169,11 @@ def copy_unknown(repo: Repo, old_by_new: Mapping[str, Sequence[str]]) -> None:
     """Note on rewritten commits (new -> its old ones) that they have lines by a session of another
     repository, as the notes of the old ones say."""
     reader = notes.Reader(repo.objects)
-    marked = [
-        new
-        for new, old in old_by_new.items()
-        if any(links.has_unknown(reader.read_note(oid) or b"") for oid in old)
-    ]
+    marked: list[str] = []
+    for new, old_commits in old_by_new.items():
+        texts = [reader.read_note(oid) or b"" for oid in old_commits]
+        if any(map(links.has_unknown, texts)):
+            marked.append(new)
     if marked:
         edits = dict.fromkeys(marked, lambda note: links.add_unknown(note or b""))
         notes.edit_notes(repo, edits)
@@ -173,8 +181,13 @@ def copy_unknown(repo: Repo, old_by_new: Mapping[str, Sequence[str]]) -> None:
 
 def list_amended_sessions(repo: Repo, new: Iterable[str]) -> list[str]:
     """The sessions of the checkpoints of commits that were amended."""
-    ids = {i for oid in new for i in listing.list_linked(repo.objects, oid)}
-    return sorted({s for i in ids for s in stored.list_session_ids(repo, i) if s})
+    ids: set[str] = set()
+    for oid in new:
+        ids.update(listing.list_linked(repo.objects, oid))
+    sessions: set[str] = set()
+    for checkpoint_id in ids:
+        sessions.update(filter(None, stored.list_session_ids(repo, checkpoint_id)))
+    return sorted(sessions)
 
 
 def link_replayed(repo: Repo, state: State, replayed: Mapping[str, Sequence[str]]) -> None:

@@ -15,14 +15,15 @@ HOT = set(
     gitcp.git.gitdir.packs gitcp.git.objects gitcp.git.records gitcp.git.refs gitcp.git.repo
     gitcp.git.status gitcp.guard gitcp.guard.guard_rules gitcp.guard.tool_calls gitcp.hook
     gitcp.lines.commit_lines gitcp.lines.edit_lines gitcp.link gitcp.link.commit
-    gitcp.link.commit_sessions gitcp.link.condense gitcp.memory gitcp.record
+    gitcp.link.commit_sessions gitcp.link.condense gitcp.link.linking gitcp.memory gitcp.record
     gitcp.record.journal gitcp.record.journal.credit gitcp.record.journal.edits
     gitcp.record.journal.line_kinds gitcp.record.journal.settling
     gitcp.record.journal.stretches
     gitcp.record.looks gitcp.record.looks.calls gitcp.record.looks.credit_cases
-    gitcp.record.looks.windows gitcp.record.match gitcp.record.match.linking
-    gitcp.record.match.sources gitcp.record.session gitcp.record.session.phases
-    gitcp.record.session.stream_choice gitcp.record.snapshot gitcp.record.snapshot.limits
+    gitcp.record.looks.windows gitcp.record.match gitcp.record.match.found
+    gitcp.record.match.remains gitcp.record.match.sources gitcp.record.session
+    gitcp.record.session.phases gitcp.record.session.stream_choice gitcp.record.snapshot
+    gitcp.record.snapshot.limits
     gitcp.record.snapshot.scan gitcp.record.stream gitcp.record.stream.tasks
     gitcp.record.stream.verdict gitcp.record.stream.writing gitcp.record.turn
     gitcp.record.turn.writing gitcp.record.unheard gitcp.setup.guard_files gitcp.text.console

@@ -49,10 +49,12 @@ PURE = set(
     gitcp.lines.blame_table gitcp.lines.porcelain
     gitcp.lines.committed.line_moves gitcp.lines.committed.neighbours gitcp.lines.sums
     gitcp.lines.check_rules gitcp.lines.costs gitcp.lines.survival
-    gitcp.lines.tally
+    gitcp.lines.tally gitcp.link.linking
     gitcp.record.journal.credit gitcp.record.journal.cuts
     gitcp.record.journal.line_kinds gitcp.record.looks.credit_cases
-    gitcp.record.match.holding gitcp.record.match.linking gitcp.record.session.phases
+    gitcp.record.match.change gitcp.record.match.found gitcp.record.match.holding
+    gitcp.record.match.open_edits gitcp.record.match.remains gitcp.record.match.touched
+    gitcp.record.match.units gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
     gitcp.setup.care.sentences
     gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.lineage

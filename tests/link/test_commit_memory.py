@@ -29,7 +29,7 @@ def verdict(repo: Repo, **more: Any) -> Any:
     parent = repo.git.read_line("rev-parse", "HEAD^").decode().strip()
     maker = session.describe(os.getpid())
     told = {"id": ID, "head": parent, "parent": parent, "sessions": {"s": DIRECT}, "maker": maker}
-    return {**told, **more}
+    return match.Verdict(**{**told, **more})
 
 
 def is_unkept(repo: Repo, stored: Any) -> bool:
@@ -52,11 +52,11 @@ def test_a_promise_is_unkept_while_the_commit_names_it_and_nothing_is_stored(
 def test_a_commit_is_pending_while_the_git_that_makes_it_runs(repo: Repo) -> None:
     now = verdict(repo)
     for stored, ids, parent, pending in (
-        (now, [OTHER, ID], now["parent"], True),
-        (now, [OTHER], now["parent"], False),
+        (now, [OTHER, ID], now.parent, True),
+        (now, [OTHER], now.parent, False),
         (now, [ID], "0" * 40, False),
-        (verdict(repo, sessions={}), [ID], now["parent"], False),
-        (verdict(repo, maker={**now["maker"], "start": "1"}), [ID], now["parent"], False),
+        (verdict(repo, sessions={}), [ID], now.parent, False),
+        (verdict(repo, maker={**now.maker, "start": "1"}), [ID], now.parent, False),
     ):
         match.save_verdict(repo, stored)
         assert match.is_pending(repo, ids, parent) is pending

@@ -32,8 +32,8 @@ MOST = {
     "PreToolUse": 31,
     "PostToolUse": 33,
     "Stop": 53,  # six find secrets in what was said
-    "prepare-commit-msg": 37,
-    "post-commit": 74,  # seven find where the lines of a file come from that has lost some
+    "prepare-commit-msg": 38,
+    "post-commit": 75,  # seven find where the lines of a file come from that has lost some
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
@@ -60,7 +60,7 @@ LOOKS = {
     "PreToolUse": 22,
     "PostToolUse": 24,
     "Stop": 63,
-    "prepare-commit-msg": 20,
+    "prepare-commit-msg": 22,
     "post-commit": 60,
 }
 # How often a hook itself waits for the disk: two for a pack and its index, one for a state, which

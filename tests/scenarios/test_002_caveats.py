@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 
-from gitcp.record.match import linking
+from gitcp.link import linking
+from gitcp.record.match import remains
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, settled, sound, v1
 
@@ -81,10 +82,10 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
                 }
                 old = ("100644", before) if before else ("000000", None)
                 change = (*old, "100644", now)
-                linked, _ = linking.find_overlap(entry, change, texts.get)
+                linked = linking.find_overlap(entry, change, texts.get).units
                 head = ("100644", now)
                 entry["before"] = None
-                is_settled = linking.explain_settled(entry, {"p": change}, head, head, texts.get)
+                is_settled = remains.explain_settled(entry, {"p": change}, head, head, texts.get)
                 assert linked or not is_settled
                 is_there = recorded == now or (recorded, now) == ("2", "1")
                 assert bool(is_settled) == is_there

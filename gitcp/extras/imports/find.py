@@ -15,7 +15,7 @@ from gitcp.errors import Error
 from gitcp.extras.imports import rules
 from gitcp.git.objects import Objects
 from gitcp.git.records import decode_lines
-from gitcp.record.match import holding
+from gitcp.record.match import open_edits
 from gitcp.record.unheard.conversations import (
     find_conversation,
     find_conversations,
@@ -295,10 +295,11 @@ class Calls:
         credit = rules.prove_holding(
             credit, parent.lines, new.lines, self._lines.lines, single, is_taken
         )
+        read = self._contents.read_blob
         taken = {
             session: rules.list_lines(session, credit, parent.lines, new.lines)
             for session in filter(in_time, sorted(credit.list_sessions()))
-            if holding.compare_changes(self._records[session], change, self._contents.read_blob)[0]
+            if open_edits.compare_changes(self._records[session], change, read).units
         }
         author = self._sole_authors.get(new.oid, "")
         mark = b"\0\0" + new.oid.encode()

@@ -10,7 +10,7 @@ from gitcp.record.journal import Journal, credit, held_lines, read_clock
 from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.journal.line_kinds import CheckpointLine, JournalLine, Settlement
 from gitcp.record.journal.stretches import collect_work
-from gitcp.record.match import holding
+from gitcp.record.match import open_edits
 from gitcp.text import ids
 
 TYPE_CHECKING = False
@@ -104,8 +104,8 @@ def _list_new_names(
 ) -> list[str]:
     """The names that a commit with these changes has of a renamed file with a session's work."""
     read = repo.objects.read_blob
-    pairs = holding.pair_renamed([record], changes, read, former.__contains__)
-    return [name for _, name, _ in pairs]
+    pairs = open_edits.pair_renamed([record], changes, read, former.__contains__)
+    return [pair.target for pair in pairs]
 
 
 def _rename_recorded(

@@ -188,7 +188,7 @@ class _Settling:
 
     def _has_all(self, path: str, stretch: Stretch) -> bool:
         """Whether the commit has all of a stretch at a path."""
-        from gitcp.record.match import linking
+        from gitcp.record.match import remains
 
         committed = self._find_committed(path)
         record = stretch.build_record(path)
@@ -197,7 +197,7 @@ class _Settling:
             entries.append(committed)
         read = self._repo.objects.read_blob
         for entry in entries:
-            if linking.explain_settled(record, self._changes, entry, committed, read):
+            if remains.explain_settled(record, self._changes, entry, committed, read):
                 return True
         return False
 

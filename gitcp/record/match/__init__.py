@@ -14,46 +14,55 @@ import os
 from gitcp.git import encode_name, files
 from gitcp.git.objects import build_finder, need_commit, read_changes, read_commit
 from gitcp.record.session import phases
-from gitcp.text import json, shapes
+from gitcp.text import json, shapes, value_class
 from gitcp.text.shapes import is_object_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable
-    from typing import NotRequired, TypedDict
+    from collections.abc import Callable, Collection, Container, Iterable, Sequence
+    from typing import Any
 
     from gitcp.git.objects import Changes, Objects
     from gitcp.git.repo import Repo
     from gitcp.record import Context
-    from gitcp.record.match import holding
+    from gitcp.record.match.change import Change
     from gitcp.text.record_types import Commit, Linked, Process
 
-    class Verdict(TypedDict):
-        """id: '' if no session is linked; head: HEAD when it was decided; parent: the first
-        parent of the coming commit, zeros for none; ids: all ids that the message gets; told:
-        whether they were written into it; commented: whether as comments, because git skips the
-        check of the message, or where no person saw them and a later hook may have dropped them;
-        exposed: whether they were written by a configured hook, before other hooks had the
-        message; picked: the commit that a cherry-pick replays; merged: those
-        that a squash is made of; unmade: ids decided before, for commits that may never have been
-        made; maker: the git that commits; brings: whether the commit takes over
-        lines of others.  git's hooks in sh look for exposed and brings."""
 
-        id: str
-        head: str
-        parent: str
-        sessions: dict[str, Linked]
-        ids: NotRequired[list[str]]
-        told: NotRequired[bool]
-        maker: NotRequired[Process | None]
-        commented: NotRequired[bool]
-        exposed: NotRequired[bool]
-        picked: NotRequired[str]
-        merged: NotRequired[list[str]]
-        unmade: NotRequired[list[str]]
-        brings: NotRequired[bool]
+@value_class
+class Verdict:
+    """What was decided about a commit that is being made.  git's hooks in sh look for exposed and
+    brings in its file."""
+
+    id: str  # of its checkpoint; '' if no session is linked
+    head: str  # HEAD when it was decided
+    parent: str  # the first parent of the coming commit, zeros for none
+    sessions: dict[str, Linked]
+    ids: Sequence[str] = ()  # all ids that the message gets
+    told: bool = False  # whether they were written into it
+    # Whether they were written as comments, because git skips the check of the message, or where
+    # no person saw them and a later hook may have dropped them.
+    commented: bool = False
+    # Whether a configured hook wrote them, before other hooks had the message.
+    exposed: bool = False
+    picked: str = ""  # the commit that a cherry-pick replays
+    merged: Sequence[str] = ()  # the commits that a squash is made of
+    unmade: Sequence[str] = ()  # ids decided before, for commits that may never have been made
+    maker: Process | None = None  # the git that commits
+    brings: bool = False  # whether the commit takes over lines of others
+
+    def encode(self) -> bytes:
+        """The JSON of its file."""
+        stored: dict[str, Any] = {name: getattr(self, name) for name in _NEEDED}
+        for name in _OPTIONAL:
+            value = getattr(self, name)
+            if value:
+                stored[name] = value
+        return json.dumps(stored).encode()
 
 
+_NEEDED = ("id", "head", "parent", "sessions")
+_OPTIONAL = tuple(name for name in Verdict.__annotations__ if name not in _NEEDED)
 _MOST = 200  # commits remembered
 _MOST_UNMADE = 20  # ids remembered
 
@@ -65,7 +74,7 @@ def is_replaying(repo: Repo) -> bool:
 
 def save_verdict(repo: Repo, verdict: Verdict) -> None:
     """Replace the worktree's stored verdict."""
-    files.write_private(repo, repo.join_own("verdict"), json.dumps(verdict).encode())
+    files.write_private(repo, repo.join_own("verdict"), verdict.encode())
 
 
 def mark_told(repo: Repo, commented: bool = False, exposed: bool = False) -> None:
@@ -73,33 +82,38 @@ def mark_told(repo: Repo, commented: bool = False, exposed: bool = False) -> Non
 
     From here on an id that the message lacks was removed by the person, unless it was commented."""
     verdict = load_verdict(repo)
-    if verdict and (verdict["sessions"] or verdict.get("ids")):
-        told: Verdict = {**verdict, "told": True, "commented": commented}
-        if exposed:
-            told["exposed"] = True
-        save_verdict(repo, told)
+    if verdict and (verdict.sessions or verdict.ids):
+        verdict.told = True
+        verdict.commented = commented
+        verdict.exposed = verdict.exposed or exposed
+        save_verdict(repo, verdict)
 
 
 def read_left_out(repo: Repo, head: str, commit: Commit) -> set[str]:
     """Return the ids that the person removed from the message of commit; head: HEAD before it."""
     verdict = load_verdict(repo)
     parents = [*commit["parents"], "0" * len(commit["oid"])]
-    if not verdict or (verdict["head"], verdict["parent"]) != (head, parents[0]):
+    if verdict is None or verdict.head != head or verdict.parent != parents[0]:
         return set()
-    if not verdict.get("told") or verdict.get("commented") or not commit["message"].strip():
+    if not verdict.told or verdict.commented or not commit["message"].strip():
         return set()
+    return set(verdict.ids).difference(_list_trailers(commit))
 
+
+def _list_trailers(commit: Commit) -> list[str]:
+    """The ids in the trailers of a commit."""
     from gitcp.git import commit_message
 
-    return set(verdict.get("ids", ())).difference(
-        commit_message.read_trailers(encode_name(commit["message"]))
-    )
+    return commit_message.read_trailers(encode_name(commit["message"]))
 
 
 def load_verdict(repo: Repo) -> Verdict | None:
     """Return the worktree's stored verdict; None if there is none or it is unreadable."""
-    verdict: Verdict | None = files.load_cache(repo.join_own("verdict"), shapes.COMMIT_VERDICT)
-    return verdict
+    stored = files.load_cache(repo.join_own("verdict"), shapes.COMMIT_VERDICT)
+    if stored is None:
+        return None
+    fields = {name: stored[name] for name in (*_NEEDED, *_OPTIONAL) if name in stored}
+    return Verdict(**fields)
 
 
 def is_pending(repo: Repo, ids: Container[str], parent: str) -> bool:
@@ -107,32 +121,27 @@ def is_pending(repo: Repo, ids: Container[str], parent: str) -> bool:
 
     Its own post-commit condenses such a commit."""
     verdict = load_verdict(repo)
-    if not verdict or not verdict["sessions"] or verdict["parent"] != parent:
+    if verdict is None or not verdict.sessions or verdict.parent != parent:
         return False
     decided = os.stat(repo.join_own("verdict")).st_mtime
 
     from gitcp.record.session import process
 
-    return verdict["id"] in ids and process.is_agent_working(verdict.get("maker"), decided)
+    return verdict.id in ids and process.is_agent_working(verdict.maker, decided)
 
 
 def lacks_checkpoint(ctx: Context) -> bool:
     """Return whether HEAD carries the id decided for it and no checkpoint of that id is stored."""
     verdict = load_verdict(ctx.repo)
-    if not verdict or not verdict["id"] or ctx.head in read_judged(ctx.repo):
+    if verdict is None or not verdict.id or ctx.head in read_judged(ctx.repo):
         return False
-
-    from gitcp.git import commit_message
-
     commit = read_commit(ctx.repo.objects, ctx.head)
-    if commit is None or verdict["id"] not in commit_message.read_trailers(
-        encode_name(commit["message"])
-    ):
+    if commit is None or verdict.id not in _list_trailers(commit):
         return False
 
     from gitcp.checkpoints import stored
 
-    return stored.find_checkpoint(ctx.repo, verdict["id"]) is None
+    return stored.find_checkpoint(ctx.repo, verdict.id) is None
 
 
 def list_unmade(repo: Repo) -> list[str]:
@@ -140,7 +149,9 @@ def list_unmade(repo: Repo) -> list[str]:
     verdict = load_verdict(repo)
     if verdict is None:
         return []
-    ids = [*verdict.get("unmade", ()), *filter(None, [verdict["id"]])]
+    ids = [*verdict.unmade]
+    if verdict.id:
+        ids.append(verdict.id)
     return list(dict.fromkeys(ids))[-_MOST_UNMADE:]
 
 
@@ -152,41 +163,48 @@ def forget_verdict(repo: Repo) -> None:
 def clear_brought(repo: Repo) -> None:
     """Remove the verdict's mark that post-commit starts although no session is open."""
     verdict = load_verdict(repo)
-    if verdict and verdict.pop("brings", False):
+    if verdict and verdict.brings:
+        verdict.brings = False
         save_verdict(repo, verdict)
 
 
-def _read(repo: Repo) -> tuple[str, list[str]]:
-    """Return (the HEAD up to which all commits are judged, '' if unknown; the judged commits)."""
-    head, *judged = files.read_words(repo.join_own("looked"), shapes.is_object_name) or [""]
-    return head if head.strip("0") else "", judged
+def _read_looked(repo: Repo) -> list[str]:
+    """Return the HEAD up to which all commits are judged, '0' if unknown, then judged commits."""
+    words = files.read_words(repo.join_own("looked"), is_object_name)
+    if not words or not words[0].strip("0"):
+        return ["0", *words[1:]]
+    return words
 
 
-def _write(repo: Repo, head: str, judged: list[str]) -> None:
+def _write_looked(repo: Repo, head: str, judged: Sequence[str]) -> None:
     files.write_words(repo, repo.join_own("looked"), [head or "0", *judged[-_MOST:]])
 
 
 def read_judged(repo: Repo) -> list[str]:
     """Return the oids of the commits judged in this worktree, oldest first."""
-    return _read(repo)[1]
+    return _read_looked(repo)[1:]
 
 
 def add_judged(repo: Repo, commit: str, old: str) -> None:
     """Note that everything that follows from this commit is done.  old: the HEAD that it replaced,
     '' if it brought other commits too."""
-    head, judged = _read(repo)
-    judged = [*(oid for oid in judged if oid != commit), commit]
-    _write(repo, commit if head == old else head, judged)
+    words = _read_looked(repo)
+    judged = [oid for oid in words[1:] if oid != commit]
+    head = words[0]
+    if head == (old or "0"):
+        head = commit
+    _write_looked(repo, head, [*judged, commit])
 
 
 def read_looked(repo: Repo) -> str:
     """Return the HEAD up to which every commit has been judged, '' if that is unknown."""
-    return _read(repo)[0]
+    head = _read_looked(repo)[0]
+    return head if head != "0" else ""
 
 
 def write_looked(repo: Repo, head: str) -> None:
     """Note that every commit up to head has been judged for all sessions that are not at work."""
-    _write(repo, head, read_judged(repo))
+    _write_looked(repo, head, read_judged(repo))
 
 
 def is_unseen(repo: Repo, head: str) -> bool:
@@ -210,54 +228,66 @@ def get_orig_head(repo: Repo) -> str:
     return os.path.join(repo.git_dir, "ORIG_HEAD")
 
 
+def locate_taken_back(repo: Repo) -> str:
+    """The list of commits that HEAD lost and that may be made again."""
+    return repo.join_own("taken-back")
+
+
+def may_have_lost(repo: Repo) -> bool:
+    """Return whether HEAD may have lost commits that may be made again."""
+    return os.path.exists(get_orig_head(repo)) or os.path.exists(locate_taken_back(repo))
+
+
 def look_again(repo: Repo, head: str) -> None:
     """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
     if files.read_words(get_orig_head(repo), is_object_name) == [head]:
         files.remove_private(repo, repo.join_own("orig-head"))
 
 
-def build_change(objects: Objects, parent: str, changes: Changes) -> holding.Change:
+def build_change(objects: Objects, parent: str, changes: Changes) -> Change:
     """Return what a commit changes from its parent, zeros for none, to be compared with work."""
-    from gitcp.record.match import holding
+    from gitcp.record.match.change import Change
 
     find_old = build_finder(objects, parent)
-    return holding.Change(changes, objects.read_blob, lambda path: find_old(path) is None, find_old)
+    return Change(changes, objects.read_blob, lambda path: find_old(path) is None, find_old)
 
 
-# What is asked about: a commit that may lack links.
 class Target:
     """A commit that may lack links.
 
     oid: '' while the commit is being made; then parent and changes describe it."""
 
-    __slots__ = ("_changes", "_objects", "oid", "parent")
+    __slots__ = ("_changes", "_objects", "_read", "oid", "parent")
 
     def __init__(
         self,
         objects: Objects,
         oid: str = "",
         parent: str = "",
-        changes: Callable[[], Changes] | None = None,
+        read: Callable[[], Changes] | None = None,
     ) -> None:
+        """read: lists what a commit that is being made changes."""
         self._objects = objects
         self.oid = oid
         self.parent = parent
-        self._changes: Callable[[], Changes] = changes or self._read
+        self._read = read
+        self._changes: Changes | None = None
 
-    def _read(self) -> Changes:
-        self.parent, changes = read_changes(self._objects, need_commit(self._objects, self.oid))
-        return changes
+    @property
+    def changes(self) -> Changes:
+        """What the commit changes from its parent."""
+        if self._changes is None:
+            if self._read:
+                self._changes = self._read()
+            else:
+                commit = need_commit(self._objects, self.oid)
+                self.parent, self._changes = read_changes(self._objects, commit)
+        return self._changes
 
-    def read(self) -> tuple[str, Changes]:
-        """Return the commit's parent, and what it changes."""
-        changes = self._changes()
-        self._changes = lambda: changes
-        return self.parent, changes
-
-    def build_change(self) -> holding.Change:
+    def build_change(self) -> Change:
         """Return what the commit changes, to be compared with work."""
-        parent, changes = self.read()
-        return build_change(self._objects, parent, changes)
+        changes = self.changes  # finds the parent, too
+        return build_change(self._objects, self.parent, changes)
 
     def list_ids(self) -> Collection[str]:
         """Return the ids of the checkpoints that it is linked to."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from gitcp.text import value_class
 from gitcp.text.ids import remove_space
 from gitcp.text.line_evidence import split_lines
 from gitcp.text.pairing import pair_lines
@@ -18,23 +19,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    # (first line, line after the last one); equal for a gap before that line
-    Place = tuple[int, int]
-    Texts = tuple[bytes, bytes]  # before and after
+    from gitcp.record.match.units import Texts
+
+
+@value_class
+class Place:
+    """Lines of a text: the first, and that after the last one; equal for a gap before that line."""
+
+    first: int
+    end: int
+
+    @property
+    def is_gap(self) -> bool:
+        return self.first == self.end
 
 
 def touches_change(edits: Iterable[Texts], change: Texts) -> bool:
     """Return whether a commit's change of a text touches a place of one of the edits."""
-    old, new = change
-    old_lines = split_lines(old)
-    hunks = _find_hunks(old_lines, split_lines(new))
-    for before, after in edits:
-        before_lines = split_lines(before)
-        places = _find_hunks(before_lines, split_lines(after))
-        if before != old:
-            places = _follow_places(places, before_lines, old_lines)
-        if any(_do_meet(place, hunk) for place in places for hunk in hunks):
-            return True
+    lines = split_lines(change.before)
+    hunks = _find_hunks(lines, split_lines(change.after))
+    for edit in edits:
+        before = split_lines(edit.before)
+        places = _find_hunks(before, split_lines(edit.after))
+        if edit.before != change.before:
+            places = _follow_places(places, before, lines)
+        for place in places:
+            if any(_do_meet(place, hunk) for hunk in hunks):
+                return True
     return False
 
 
@@ -45,7 +56,7 @@ def _find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Place]:
     new_end = 0
     for i, j in [*sorted(pair_lines(old, new)), (len(old), len(new))]:
         if i > old_end or j > new_end:
-            hunks.append((old_end, i))
+            hunks.append(Place(old_end, i))
         old_end = i + 1
         new_end = j + 1
     return hunks
@@ -59,15 +70,16 @@ def _follow_places(
     pairs = sorted(pair_lines(_list_keys(before), _list_keys(old)))
     known = [i for i, _ in pairs]
     followed: list[Place] = []
-    for first, end in places:
-        above = bisect_left(known, first)
-        below = bisect_left(known, end)
-        start = pairs[above - 1][1] + 1 if above else 0
+    for place in places:
+        above = bisect_left(known, place.first)
+        below = bisect_left(known, place.end)
+        start = 0
+        if above:
+            start = pairs[above - 1][1] + 1
+        stop = len(old)
         if below < len(pairs):
             stop = pairs[below][1]
-        else:
-            stop = len(old)
-        followed.append((start, stop))
+        followed.append(Place(start, stop))
     return followed
 
 
@@ -77,7 +89,8 @@ def _list_keys(lines: Iterable[bytes]) -> list[bytes]:
 
 def _do_meet(one: Place, other: Place) -> bool:
     """Whether two places have a line in common, or one is a gap within or beside the other."""
-    first = max(one[0], other[0])
-    end = min(one[1], other[1])
-    is_gap = one[0] == one[1] or other[0] == other[1]
-    return first <= end if is_gap else first < end
+    first = max(one.first, other.first)
+    end = min(one.end, other.end)
+    if one.is_gap or other.is_gap:
+        return first <= end
+    return first < end

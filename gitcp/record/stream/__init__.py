@@ -6,11 +6,21 @@ has no id; the first 12 digits of its tip are used instead.
 
 from __future__ import annotations
 
+import os
+
 from gitcp import git, memory
 from gitcp.errors import Error, Foreign
 from gitcp.git import decode_name, gitdir, refs
 from gitcp.git.files import Damaged, exclusive, parse_checked, read_file, read_words, write_words
-from gitcp.git.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
+from gitcp.git.objects import (
+    TREE,
+    Lookup,
+    compare_trees,
+    find_tree,
+    need_commit,
+    parse_commit,
+    parse_ident,
+)
 from gitcp.record import journal, session
 from gitcp.text import ids, shapes
 from gitcp.text.ids import SESSION_KEY
@@ -48,6 +58,7 @@ _FOREIGN: dict[str, frozenset[str]] = memory.get_table("foreign")
 # Subjects of checkpoints that no turn made: the first after a commit, and that of a rewind.
 CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
+_FEW_STEPS = 50  # checkpoints that are read for whose they are
 
 
 def get_prefix(repo: Repo) -> str:
@@ -444,12 +455,34 @@ def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) 
     """
     try:
         lookup = Lookup(repo.objects, tip["tree"])
-        for session_id in list_sessions(repo.objects, tip).difference(saved):
-            if _is_ahead(repo, tip, session_id, lookup):
+        sessions = list_sessions(repo.objects, tip).difference(saved)
+        writers = _list_writers(repo.objects, tip) if len(sessions) > 1 else None
+        for session_id in sessions:
+            if writers is not None and session_id not in writers:
+                if not os.path.exists(session.get_state_path(repo, session_id)):
+                    return True
+            elif _is_ahead(repo, tip, session_id, lookup):
                 return True
     except Error:
         return True  # an unreadable stream may be unsettled
     return False
+
+
+def _list_writers(objects: Objects, tip: Tip) -> set[str] | None:
+    """The sessions that wrote on a stream since a commit carried it forward, which compared the
+    copies of all others with their states; None if it was not carried, or long ago."""
+    writers: set[str] = set()
+    oid = tip["oid"]
+    for _ in range(_FEW_STEPS):
+        commit = need_commit(objects, oid)
+        writer = find_trailer(commit["message"], SESSION_KEY)
+        if not writer:
+            return None  # a commit of the person's, on which the original program begins a stream
+        writers.add(writer)
+        if not commit["parents"]:
+            return writers if commit["message"].startswith(CARRIED) else None
+        oid = commit["parents"][0]
+    return None
 
 
 def _is_ahead(repo: Repo, tip: Tip, session_id: str, lookup: Lookup) -> bool:

@@ -64,11 +64,11 @@ def _is_named(repo: Repo, tip: Tip, session_id: str) -> bool:
 def _is_change_left(
     base: bytes | None, tip: bytes | None, worktree: bytes | None, rule: str
 ) -> bool:
-    """holding.is_change_left(), whose module is imported where a stream is asked."""
+    """remains.is_change_left(), whose module is imported where a stream is asked."""
 
-    from gitcp.record.match import holding
+    from gitcp.record.match import remains
 
-    return holding.is_change_left(base, tip, worktree, rule)
+    return remains.is_change_left(base, tip, worktree, rule)
 
 
 def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | None]) -> Verdict:

@@ -15,7 +15,7 @@ from gitcp.lines import carried
 from gitcp.link import condense, relink, unhooked, unread
 from gitcp.record import journal, session
 from gitcp.record.journal import edits
-from gitcp.record.match import sources
+from gitcp.record.match.sources import LOST, MatchCase
 from gitcp.record.session import make_id, others, process
 from gitcp.record.stream import ARCHIVE, archive_stream, peek_tip
 from gitcp.record.turn import sessions
@@ -222,8 +222,8 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
 
 def look_at_links(case: Case) -> Iterator[Finding]:
     """Report commits that lost their link and can be linked again."""
-    dry_case = sources.MatchCase(case.repo, dry_run=True)
-    for link in relink.reconcile(dry_case, sources.LOST):
+    dry_case = MatchCase(case.repo, dry_run=True)
+    for link in relink.reconcile(dry_case, LOST):
         commit = link["commit"]
         checkpoint = link["checkpoint_id"]
         reason = f"commit {abbreviate(commit)} lost its checkpoint {checkpoint}"

@@ -19,8 +19,7 @@ from gitcp.git.objects import Objects
 from gitcp.guard import claim_records
 from gitcp.link import condense, relink
 from gitcp.record.journal import stashes
-from gitcp.record.match import sources
-from gitcp.record.match.sources import MatchCase
+from gitcp.record.match.sources import LOST, MatchCase
 from gitcp.record.session import find_marker, is_gone, is_home
 from gitcp.record.session.process import is_alive
 from gitcp.record.stream import stream_list
@@ -397,7 +396,7 @@ def _count_relinkable(recent: MatchCase) -> int:
     """The number of recent commits that can be linked again; 0, with a warning, if a ref that git
     would read is broken."""
     try:
-        return len(relink.reconcile(recent, sources.LOST))
+        return len(relink.reconcile(recent, LOST))
     except GitError as e:
         console.warn(f"cannot look for lost links: {e.shorten()}; 'gitcp doctor' says more")
         return 0

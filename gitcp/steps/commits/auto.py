@@ -19,7 +19,7 @@ from gitcp.git.objects import TREE, Lookup, compare_trees, find_tree, need_commi
 from gitcp.git.objects.object_lists import is_ancestor
 from gitcp.git.records import encode_lines
 from gitcp.lines import edit_lines
-from gitcp.link import condense, unhooked
+from gitcp.link import condense, disclosure
 from gitcp.record import journal, session
 from gitcp.record.journal import Journal, credit, edits, read_clock, read_last_seen
 from gitcp.record.journal.line_kinds import build_edit
@@ -465,7 +465,7 @@ def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: st
     else:
         lines = [f"{KEY}: {checkpoint_id}"]
     if key:
-        lines += unhooked.format_lines(repo, key, [session_id])
+        lines += disclosure.format_lines(repo, key, [session_id])
     return "\n".join([subject, *([""] if lines else []), *lines]) + "\n"
 
 

@@ -28,7 +28,7 @@ from gitcp.git import (
 from gitcp.git.commit_message import KEY
 from gitcp.git.files import exclusive
 from gitcp.git.objects import compare_trees, edit_tree, find_tree, need_commit, object_lists
-from gitcp.link import commit_sessions, unhooked
+from gitcp.link import commit_sessions, disclosure
 from gitcp.record import match, session
 from gitcp.record.journal import settling
 from gitcp.record.session import make_id, others
@@ -321,7 +321,7 @@ class Splitter:
             lines.append(f"{KEY}: {checkpoint_id}")
         disclosed = config.get_option("gitcp.disclose")
         if disclosed:
-            lines += unhooked.format_lines(self._repo, disclosed, [session_id])
+            lines += disclosure.format_lines(self._repo, disclosed, [session_id])
         return lines
 
     def _find_stored(self, session_id: str) -> StoredCheckpoint | None:

@@ -8,7 +8,7 @@ from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.record import match
 from gitcp.record.match import Target, sources
-from gitcp.record.match.sources import MatchCase
+from gitcp.record.match.sources import Making, MatchCase
 from tests.support.harness import World
 from tests.support.linking import shell
 
@@ -82,13 +82,11 @@ def test_an_id_that_a_person_refused_is_not_copied_from(world: World, place: str
         (world.path / ".git/MERGE_MSG").write_text(text)
     repo = Repo.find(str(world.path))
     with Objects(repo):
-        target = Target(
-            repo.objects, parent=world.head, changes=dict
-        )  # a commit that is being made
-        case = MatchCase(repo, target=target, copied=copied)
-        found = [[*answer[1]] for answer in sources.list_copied(case)]
+        target = Target(repo.objects, parent=world.head, read=dict)  # a commit that is being made
+        case = MatchCase(repo, making=Making(target, copied=copied))
+        found = [[*answer.ids] for answer in sources.list_copied(case)]
         match.write_refused(repo, [one])
-        left = [[*answer[1]] for answer in sources.list_copied(case)]
+        left = [[*answer.ids] for answer in sources.list_copied(case)]
     assert (found, left) == ([[one]], [[]])
 
 
@@ -103,9 +101,11 @@ def test_a_merge_is_not_taken_for_a_pick_of_several_commits(world: World) -> Non
 
     def ask() -> list[str]:
         with Objects(repo):
-            parent, changes = Target(repo.objects, oid).read()
-            case = MatchCase(repo, target=Target(repo.objects, "", parent, lambda: changes))
-            return [i for answer in sources.list_picked_before(case) for i in answer[1]]
+            made = Target(repo.objects, oid)
+            changes = made.changes
+            target = Target(repo.objects, "", made.parent, lambda: changes)
+            case = MatchCase(repo, making=Making(target))
+            return [i for answer in sources.list_picked_before(case) for i in answer.ids]
 
     assert ask() == []
     (world.path / ".git/MERGE_HEAD").unlink()

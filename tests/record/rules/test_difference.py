@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.record.match.holding import choose_candidate, compare_changes
+from gitcp.record.match.holding import choose_candidate
+from gitcp.record.match.open_edits import compare_changes
 from gitcp.text.ids import GONE
 
 TYPE_CHECKING = False
@@ -93,35 +94,35 @@ def test_two_changes_have_something_in_common_or_not(name: str) -> None:
         GONE if here is None else FILE,
         None if here is None else oid(here),
     )
-    common, reason = compare_changes(entry, change, STORE.get)
-    assert bool(common) is want, reason
+    shared = compare_changes(entry, change, STORE.get)
+    assert bool(shared.units) is want, shared.reason
 
 
 @pytest.mark.parametrize("live", [True, False])
 def test_a_file_as_a_session_left_it_is_evidence_while_it_is_live(live: bool) -> None:
     before, left = (FILE, oid(text("a", "b"))), oid(text("a"))
     entry: Recorded = {"path": "f", "mode": FILE, "oid": left, "before": before, "live": live}
-    assert bool(compare_changes(entry, (GONE, None, FILE, left), STORE.get)[0]) is live
+    assert bool(compare_changes(entry, (GONE, None, FILE, left), STORE.get).units) is live
 
 
 @pytest.mark.parametrize(("before", "want"), [(FILE, True), (EXEC, False)])
 def test_a_mode_is_the_sessions_where_it_set_it(before: str, want: bool) -> None:
     name = oid("x")
-    common, _ = compare_changes(
+    shared = compare_changes(
         {"path": "f", "mode": EXEC, "oid": name, "before": (before, name), "live": False},
         (FILE, name, EXEC, name),
         STORE.get,
     )
-    assert bool(common) is want
+    assert bool(shared.units) is want
 
 
 def test_a_link_in_a_files_place_is_another_type() -> None:
-    common, _ = compare_changes(
+    shared = compare_changes(
         {"path": "f", "mode": FILE, "oid": oid("x"), "before": None, "live": False},
         (GONE, None, LINK, oid("x")),
         STORE.get,
     )
-    assert not common
+    assert not shared.units
 
 
 def lines(*words: str) -> Evidence:

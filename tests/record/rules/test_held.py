@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.record.match import holding
+from gitcp.record.match.change import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ def record(texts: Texts, own: set[str] | None = None) -> list[Recorded]:
 def decide(
     work: list[Recorded], texts: Texts, relation: str, without: Iterable[Texts] = ()
 ) -> bool:
-    change = holding.Change(build(texts), STORE.get)
-    others = [holding.Change(build(other), STORE.get) for other in without]
+    change = Change(build(texts), STORE.get)
+    others = [Change(build(other), STORE.get) for other in without]
     part = holding.hold(work, change, others)
 
     def is_equal() -> bool:
-        return part["is_all_work"] and part["is_all_change"]
+        return part.is_all_work and part.is_all_change
 
     return bool(holding.explain_enough(part, change, relation, is_equal))
 
@@ -158,10 +159,10 @@ def test_what_another_commit_has_is_no_evidence() -> None:
 
 def test_a_file_that_was_renamed_meanwhile_is_compared_under_its_new_name() -> None:
     changes = build({"g": (OLD, OLD + lines(*"abcdefghij"))})
-    change = holding.Change(changes, STORE.get, lambda path: path == "f")
-    assert holding.hold(record(TEN), change)["is_all_work"]
+    change = Change(changes, STORE.get, lambda path: path == "f")
+    assert holding.hold(record(TEN), change).is_all_work
 
 
 def test_content_that_cannot_be_read_is_no_evidence() -> None:
-    change = holding.Change(build({"f": (OLD, OLD + lines("a", "b"))}), lambda _: None)
+    change = Change(build({"f": (OLD, OLD + lines("a", "b"))}), lambda _: None)
     assert not holding.is_any(holding.hold(record(TEN), change))

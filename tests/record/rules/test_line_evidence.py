@@ -2,13 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.record.match.holding import (
-    has_enough_in_common,
-    has_line,
-    holds_change,
-    is_change_left,
-    is_contained,
-)
+from gitcp.record.match.open_edits import has_enough_in_common, is_contained
+from gitcp.record.match.remains import has_line, holds_change, is_change_left
 from gitcp.text.ids import is_binary
 from gitcp.text.line_evidence import find_added_lines, select_significant
 

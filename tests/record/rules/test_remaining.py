@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.record.match.linking import explain_settled
+from gitcp.record.match.remains import explain_settled
 from gitcp.text.ids import EMPTY
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from hashlib import sha1
 
 import pytest
 
-from gitcp.record.match.linking import find_overlap, match_session
+from gitcp.link.linking import find_overlap, match_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def change(old: bytes | None, new: bytes | None, modes: tuple[str, str] = (FILE,
 
 
 def verdict(entry: Recorded, staged: Staged) -> bool:
-    return bool(find_overlap(entry, staged, STORE.get)[0])
+    return bool(find_overlap(entry, staged, STORE.get).units)
 
 
 def away(data: bytes | None, mode: str = FILE) -> Recorded:
@@ -152,10 +152,8 @@ def test_a_commit_overlaps_with_a_record_or_not(
 
 def test_content_that_cannot_be_read_does_not_link() -> None:
     staged = change(None, text("a", "b"))
-    assert find_overlap(entry(AGENT), staged, lambda _: None) == (
-        frozenset(),
-        "the recorded content cannot be read",
-    )
+    shared = find_overlap(entry(AGENT), staged, lambda _: None)
+    assert (shared.units, shared.reason) == (frozenset(), "the recorded content cannot be read")
 
 
 def test_content_is_asked_for_only_where_names_do_not_decide() -> None:
@@ -180,7 +178,7 @@ def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None
         "theirs": change(P, None),
     }
     found = match_session(entries, staged, STORE.get)
-    assert {key: found[key] for key in ("paths", "reasons")} == {
+    assert {"paths": found.paths, "reasons": found.reasons} == {
         "paths": ["old"],
         "reasons": {
             "new": "other lines than recorded",
@@ -191,20 +189,20 @@ def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None
 
 def test_nothing_in_common_is_no_path() -> None:
     found = match_session([entry(AGENT)], {"g": change(P, text("x"))}, STORE.get)
-    assert found == {"paths": [], "reasons": {}, "shared": {}, "former": []}
+    assert (found.paths, found.reasons, found.former) == ([], {}, [])
 
 
 def test_the_same_path_live_and_away_links_by_either() -> None:
     entries = [entry(text("x", "y")), entry(AGENT, live=False)]
     for order in (entries, entries[::-1]):
         found = match_session(order, {"f": change(None, AGENT)}, STORE.get)
-        assert found["reasons"] == {"f": "the recorded content"}
+        assert found.reasons == {"f": "the recorded content"}
 
 
 def test_a_rename_by_the_session_links_both_names() -> None:
     entries = [entry(None, path="old"), entry(P, path="new")]
     staged = {"old": change(P, None), "new": change(None, P)}
-    assert match_session(entries, staged, STORE.get)["paths"] == ["new", "old"]
+    assert match_session(entries, staged, STORE.get).paths == ["new", "old"]
 
 
 MOVES: list[tuple[str, Recorded, dict[str, Staged], list[str]]] = [
@@ -238,11 +236,11 @@ MOVES: list[tuple[str, Recorded, dict[str, Staged], list[str]]] = [
 def test_a_file_moved_by_the_person_links_by_its_very_content(
     recorded: Recorded, staged: dict[str, Staged], paths: list[str]
 ) -> None:
-    assert match_session([recorded], staged, STORE.get)["paths"] == paths
+    assert match_session([recorded], staged, STORE.get).paths == paths
 
 
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_moved_file_with_a_line_more_links_where_the_old_one_is_gone(gone: bool) -> None:
     staged = {"g": change(None, AGENT + text("x"))}
     found = match_session([entry(AGENT)], staged, STORE.get, lambda path: gone and path == "f")
-    assert found["paths"] == (["g"] if gone else [])
+    assert found.paths == (["g"] if gone else [])
