@@ -1,4 +1,4 @@
-"""gitcp - find a command by name; what bin/, `python -m gitcp` and installed commands all run"""
+"""gitcp - what bin/, `python -m gitcp` and installed commands all run"""
 
 from __future__ import annotations
 
@@ -7,40 +7,7 @@ import signal
 import sys
 from importlib import import_module
 
-from gitcp import VERSION, commands, hook, lazy_modules
-from gitcp.cmd import stages
-from gitcp.errors import OK, Error, UsageError
-from gitcp.git import allow_fetch
-from gitcp.terminal import cli
-from gitcp.text import console
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import NoReturn
-
-# What people type who know other tools, and the command that does it here.
-_SYNONYMS = {
-    "enable": "init install setup",
-    "disable --uninstall": "uninstall remove",
-    "sessions": "list ls ps",
-    "rewind": "restore checkout reset rollback back",
-    "rewind --list": "checkpoints points snapshots",
-    "undo": "revert",
-    "resume": "continue",
-    "stats --cost": "cost costs tokens usage",
-    "page": "html report",
-    "page --serve": "serve web",
-    "ui": "tui dashboard browse",
-    "log": "history timeline",
-    "blame": "who",
-    "doctor --fix": "repair fix",
-    "clean": "gc prune cleanup",
-    "forget": "delete purge redact",
-    "fetch": "pull sync",
-    "config": "settings set",
-}
-_MEANT = {word: command for command, words in _SYNONYMS.items() for word in words.split()}
+from gitcp import lazy_modules
 
 
 def main() -> int:
@@ -51,123 +18,15 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     called = os.path.basename(sys.argv[0]).partition("-")[2]
-    if called in commands.NAMES:
-        return _run_command(called)
-    return cli.run_guarded(lambda: _refuse_unknown(called) if called else _run_chosen())
-
-
-def _run_chosen() -> int:
-    """-C <dir> as git has it, then the command."""
-    while sys.argv[1:2] == ["-C"]:
-        if len(sys.argv) < 3:
-            raise UsageError("no directory given for '-C'")
-        try:
-            os.chdir(sys.argv[2] or ".")
-        except OSError as e:
-            raise Error(f"cannot change to '{sys.argv[2]}': {e.strerror}") from None
-        del sys.argv[1:3]
-    if len(sys.argv) == 1:
-        return _show_help([])
-    name = sys.argv.pop(1)
-    if name in ("-V", "--version", "version"):
-        return _show_version(sys.argv[1:])
-    if name in ("-h", "--help", "help"):
-        return _show_help(sys.argv[1:])
-    sys.argv[0] = f"gitcp-{name}"  # what its usage line and its messages call it
-    return _run_command(name)
-
-
-def _show_version(words: list[str]) -> int:
-    """The version; with --json those of all that a fault may lie in, too."""
-    if not words:
-        print("gitcp", VERSION)
-        return OK
-    if words != ["--json"]:
-        raise UsageError(f"--version takes nothing but --json, not '{words[0]}'")
-    lazy_modules.use()
-    versions = import_module("gitcp.terminal.versions")
-    return cli.write_records([versions.build_record()])
-
-
-def _run_command(name: str) -> int:
-    if name == "hook":
-        return hook.main()
-    command = _find_command(name)
-    if name in commands.ASKING:
-        allow_fetch()
-    if name in commands.WHOLE:
-        return cli.run_guarded(lambda: _run_on_whole(command))
-    return cli.run_guarded(lambda: command(sys.argv[1:]))
-
-
-def _run_on_whole(command: Callable[[Sequence[str]], int]) -> int:
-    """Run a command that reads what is recorded, with all of it."""
-    unread = import_module("gitcp.link.unread")
-    unread.complete_here()
-    argv = sys.argv[1:]
-    return command(argv)
-
-
-def _find_command(name: str) -> Callable[[Sequence[str]], int]:
-    """The function that runs a command or a stage; raise UsageError for an unknown name."""
-    if name not in commands.NAMES:
-        _refuse_unknown(name)
-
-    lazy_modules.use()
-    module = commands.get_module(name)
-    if module:
-        run: Callable[[Sequence[str]], int] = import_module(module).run
-        return run
-    return lambda argv: stages.run(name, argv)
-
-
-def _refuse_unknown(name: str) -> NoReturn:
-    """Raise UsageError with suggestions."""
-    command = _MEANT.get(name)
-    if command:
-        raise UsageError(f"'{name}' is not a gitcp command; did you mean 'gitcp {command}'?")
-    known = [*commands.NAMES]
-    known.append("git")
-    meant = console.suggest(name, known) or "; see 'gitcp help -a'"
-    raise UsageError(f"'{name}' is not a gitcp command{meant}")
-
-
-def _show_help(words: list[str]) -> int:
-    """The everyday commands; all commands for -a; for a name its page."""
-    if not words or words[0] in ("-a", "--all"):
-        cli.say(format_listing() if words else format_overview())
-        return OK
-    name = words[0].removeprefix("gitcp-")
-    lazy_modules.use()
-    pages = import_module("gitcp.terminal.pages")
-    page = name if name == "gitcp" else f"gitcp-{name}"
-    if name not in commands.NAMES and not pages.find_page(page):
-        _refuse_unknown(name)
-    status: int = pages.show_page(page)
+    if "hook" in (called, *sys.argv[1:2]):
+        del sys.argv[1 : 1 + (called != "hook")]
+        program = import_module("gitcp.hook")
+    else:
+        lazy_modules.use()  # what is imported from here on runs when it is used
+        program = import_module("gitcp.program")
+    status: int = program.main()
     return status
 
 
-_USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"
-
-
-def format_overview() -> str:
-    """The usage line and the everyday commands, on one screen."""
-    parts = [_USAGE]
-    for purpose, names in commands.EVERYDAY.items():
-        parts.append(purpose)
-        parts += [f"   {name:9} {commands.get_summary(name)}" for name in names]
-    parts.append("'gitcp demo' shows how it works, 'gitcp help -a' lists all commands")
-    return "\n".join(parts)
-
-
-def format_listing() -> str:
-    """The usage line and every command with its summary, people's commands first."""
-    parts = [_USAGE]
-    for title, table in (("for people", commands.TOOLS), ("plumbing", commands.STAGES)):
-        parts.append(f"\n{title}:")
-        parts += [f"    {name:18} {commands.get_summary(name)}" for name in table]
-    return "\n".join(parts)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -1,5 +1,6 @@
-"""Let a module of gitcp run when it is first used: a command then imports at its top what it may
-need, and its parser, help and completion cost no more than its options.
+"""Let a module run when it is first used, one of gitcp or a large one of Python's: a command then
+imports at its top what it may need, and its parser, help and completion cost no more than its
+options.
 
 A module is used by `module.name`; `from module import name` runs it at once.  Hooks import what is
 rare inside functions.
@@ -13,26 +14,29 @@ from importlib.util import LazyLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
+    from typing import Any
+
+
+# Modules of Python that take milliseconds, and that few commands come to use.  `inspect` is what
+# `dataclasses` loads for classes without a docstring.
+_LARGE = "datetime difflib inspect json shutil subprocess tempfile tomllib".split()
 
 
 class Finder:
-    """Finds the modules of gitcp as Python does, each with a lazy loader."""
+    """Finds these modules as Python does, each with a lazy loader."""
 
     @classmethod
-    def find_spec(
-        cls, name: str, path: Sequence[str] | None = None, target: object = None
-    ) -> ModuleSpec | None:
-        if not name.startswith("gitcp."):
+    def find_spec(cls, name: str, *where: Any) -> ModuleSpec | None:
+        if not name.startswith("gitcp.") and name not in _LARGE:
             return None
-        spec = PathFinder.find_spec(name, path)
+        spec = PathFinder.find_spec(name, *where)
         if spec and spec.loader:
             spec.loader = LazyLoader(spec.loader)
         return spec
 
 
 def use() -> None:
-    """Import modules of gitcp lazily from now on in this process, those of one thread."""
+    """Import these modules lazily from now on in this process, those of one thread."""
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)

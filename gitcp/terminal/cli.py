@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import NoReturn, TypeVar
+    from typing import Any, NoReturn, TypeVar
 
     from gitcp.commands import Rows
     from gitcp.text.record_types import Record
@@ -66,6 +66,7 @@ _ONE = {
     console.TRANSCRIPT: "a conversation is not here",
     console.ABSENT: "a part of a conversation is not here",
 }
+_COLUMNS = 80
 _FETCH = "'gitcp fetch --all' may bring more"
 _REMEDIES = {
     console.TRANSCRIPT: _FETCH,
@@ -252,6 +253,9 @@ def _drop_output() -> None:
 class _Formatter(argparse.HelpFormatter):
     """Names the value of an option once behind all its names, as argparse does from 3.13 on."""
 
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, width=read_columns() - 2, **options)
+
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:
             return super()._format_action_invocation(action)
@@ -322,7 +326,7 @@ class Parser(argparse.ArgumentParser):
         whole.add_usage(None, self._actions, self._mutually_exclusive_groups)
         _, prog, *words = whole.format_help().split()
         start = f"usage: {prog}"
-        size = shutil.get_terminal_size().columns - 2
+        size = read_columns() - 2
         indent = " " * (min(len(start), 7) if size < 60 else len(start))
         lines = [start]
         for part in _list_usage_parts(words):
@@ -455,8 +459,23 @@ def _count_digits() -> int:
 def read_width() -> int:
     """The width of the terminal; 0 if standard output is not a terminal."""
     if sys.stdout.isatty():
-        return shutil.get_terminal_size().columns
+        return read_columns()
     return 0
+
+
+def read_columns() -> int:
+    """The width that COLUMNS or the terminal has; 80 without one.  As shutil has it, which takes
+    milliseconds to import."""
+    try:
+        columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
+    if columns > 0:
+        return columns
+    try:
+        return os.get_terminal_size(1).columns or _COLUMNS
+    except OSError:
+        return _COLUMNS
 
 
 def show(*lines: str) -> None:

@@ -16,7 +16,7 @@ PROGRAMS = {
     "terminal",
     "hook",
     "entry",
-    "__main__",
+    "program",
 }
 # How the library tells a person, and how it runs foreign programs.
 TELLING = {"gitcp.text.console", "gitcp.text.term", "gitcp.git.shell"}

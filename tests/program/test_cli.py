@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import __main__, commands
+from gitcp import __main__, commands, program
 from tests.support import warm
 from tests.support.broken import break_git
 from tests.support.paths import TOP
@@ -49,8 +49,8 @@ def test_the_summary_of_plumbing_names_the_page_with_its_records(tmp_path: Path)
 
 
 def test_the_lists_of_commands_fit_a_terminal() -> None:
-    assert max(map(len, __main__.format_listing().splitlines())) <= 80
-    everyday = __main__.format_overview().splitlines()
+    assert max(map(len, program.format_listing().splitlines())) <= 80
+    everyday = program.format_overview().splitlines()
     assert max(map(len, everyday)) <= 80
     assert len(everyday) <= 24
 
@@ -91,7 +91,7 @@ def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> N
 # What is pressed while a command is found, imported, and at work.
 INTERRUPTED = {
     "found": "PathFinder.find_spec = press; exec(open(sys.argv[0]).read(), {'__file__': '.'})",
-    "imported": "main.import_module = press; main.main()",
+    "imported": "main.import_module = press; start.main()",
     "at work": """
 def held():
     try:
@@ -104,13 +104,13 @@ def body():
     press()
     return 0
 main.import_module = lambda _: SimpleNamespace(run=lambda _: body())
-main.main()""",
+start.main()""",
 }
 PRESS = """
 import os, signal, sys
 from importlib.machinery import PathFinder
 from types import SimpleNamespace
-from gitcp import __main__ as main
+from gitcp import __main__ as start, program as main
 press = lambda *_: os.kill(os.getpid(), signal.SIGINT)
 sys.argv = [sys.argv[1]]
 """
@@ -125,8 +125,8 @@ def test_ctrl_c_ends_a_command_by_its_signal_and_without_a_word(when: str) -> No
 
 
 def test_ctrl_c_does_not_reach_a_command_that_runs_behind_a_script(repo: Path) -> None:
-    program = PRESS + INTERRUPTED["at work"]
-    done = shell(f"trap '' INT; {sys.executable} -c '{program}' {TOP}/bin/gitcp-status")
+    script = PRESS + INTERRUPTED["at work"]
+    done = shell(f"trap '' INT; {sys.executable} -c '{script}' {TOP}/bin/gitcp-status")
     assert (done.returncode, done.stdout, done.stderr) == (0, "cleaned up\n", "")
 
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
         done = warm.run(*line.split(), cwd=repo)
         assert (done.returncode, done.stderr.splitlines()[0]) == (status, says), line
     for line, says in (
-        ("rewind --list", "no point to go back to: each prompt and call of an agent will be one"),
+        ("rewind --list", "no point to go back to: each prompt and edit of an agent will be one"),
         (
             "sessions",
             "no session is at work or has uncommitted work: 'gitcp sessions -a' lists all",
@@ -276,9 +276,9 @@ def test_a_checkout_uses_the_environment_that_make_setup_made(repo: Path, checko
     own.parent.mkdir(parents=True)
     own.write_text('#!/bin/sh\necho "own: $*"\n')
     own.chmod(0o755)
-    program = str(checkout / "bin/gitcp-list-refs")
-    out = subprocess.check_output([sys.executable, "-S", program, "-x"], text=True)
-    assert out == f"own: {program} -x\n"
+    called = str(checkout / "bin/gitcp-list-refs")
+    out = subprocess.check_output([sys.executable, "-S", called, "-x"], text=True)
+    assert out == f"own: {called} -x\n"
 
 
 @pytest.mark.parametrize("word", "init install restore list cost serve revert repair".split())
@@ -293,8 +293,9 @@ def test_what_other_programs_call_a_command_leads_to_it(word: str) -> None:
 
 
 def test_a_word_that_leads_to_a_command_is_none_itself() -> None:
-    assert not __main__._MEANT.keys() & set(commands.NAMES)
-    assert {command.split()[0] for command in __main__._SYNONYMS} <= set(commands.NAMES)
+    meant = [word for words in program._SYNONYMS.values() for word in words.split()]
+    assert not set(meant) & set(commands.NAMES)
+    assert {command.split()[0] for command in program._SYNONYMS} <= set(commands.NAMES)
 
 
 @pytest.mark.parametrize("command", ["status", "log", "blame f", "enable", "sessions"])

@@ -267,6 +267,6 @@ def test_the_options_of_a_command_cost_none_of_what_it_does(form: list[str]) -> 
 def test_a_list_of_sessions_runs_nothing_of_points_and_blame(world: World) -> None:
     world.agent("s").turn("Write a", {"a.txt": "1\n"})
     [ran] = run_each([["gitcp-sessions"]], str(world.path))
-    assert "gitcp.extras.reports.reports" in ran
+    assert "gitcp.extras.reports.activities" in ran
     rooms = ("gitcp.steps.back.points", "gitcp.lines.blame")
     assert not [name for name in ran if name.startswith(rooms)]
