@@ -20,7 +20,7 @@ from gitcp.text.spans import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.checkpoints.format.schema import Part
     from gitcp.text.spans import Line
@@ -65,7 +65,10 @@ def draw_row(row: Row, width: int) -> Line:
     The columns of an indented row without a time are those of the row above it."""
     if row.has_id:
         name = row.indent + row.name + " " * (ID - len(row.name))
-        when = pad(row.when, WHEN if row.when else WHEN - len(row.indent))
+        size = WHEN
+        if not row.when:
+            size -= len(row.indent)
+        when = pad(row.when, size)
         line: Line = [(name, "yellow"), ("  ", ""), (when, "dim")]
     else:
         line = [(row.indent, ""), (pad(row.when, WHEN), "dim")]
@@ -86,7 +89,9 @@ def draw_row(row: Row, width: int) -> Line:
 
 def draw_below(text: str, width: int, style: str = "dim", *, has_id: bool = True) -> Line:
     """A second line of an indented row with a time, below its text.  has_id: as that of Row."""
-    start = INDENT + " " * (_TEXT_AT if has_id else _TEXT_AT - ID - 2)
+    start = INDENT + " " * _TEXT_AT
+    if not has_id:
+        start = start[ID + 2 :]
     line = escape_part(text)
     most = max(1, width - len(start))
     if width != NO_LIMIT and count_cells(line) > most:
@@ -97,7 +102,9 @@ def draw_below(text: str, width: int, style: str = "dim", *, has_id: bool = True
 def name_state(phase: str, is_dead: bool) -> str:
     """What a session is doing, by its phase; is_dead: its agent's process is gone."""
     if phase == "active":
-        return STOPPED if is_dead else WORKING
+        if is_dead:
+            return STOPPED
+        return WORKING
     if phase == "idle" and not is_dead:
         return WAITING
     return ENDED
@@ -111,8 +118,12 @@ def list_paths(paths: Sequence[str], width: int, room: int = 0) -> str:
     words = ""
     for number, path in enumerate(paths):
         left = len(paths) - number
-        more = f"  and {left} more" if left > 1 else ""
-        text = f"{words}  {path}" if words else path
+        text = path
+        if words:
+            text = f"{words}  {path}"
+        more = ""
+        if left > 1:
+            more = f"  and {left} more"
         if number >= _PATHS or (width != NO_LIMIT and words and len(text + more) > most):
             return f"{words}  and {left} more"
         words = text
@@ -160,3 +171,29 @@ def count_tasks(part: Part) -> str:
     if tasks == 1:
         return "and 1 task"
     return f"and {tasks} tasks"
+
+
+def fit_line(line: Line, width: int) -> Line:
+    """A line in at most so many cells of a terminal."""
+    fitted: Line = []
+    room = width
+    for text, colour in line:
+        escaped = escape_part(text)
+        part, cells = clip(escaped, room)
+        fitted.append((part, colour))
+        room -= cells
+        if part != escaped:
+            break
+    return fitted
+
+
+_PATCH = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def draw_patch(rows: Iterable[str]) -> Iterator[Line]:
+    """The rows of a diff, coloured as git does."""
+    for row in rows:
+        colour = _PATCH.get(row[:1], "")
+        if row.startswith(("diff ", "index ", "+++ ", "--- ")):
+            colour = "bold"
+        yield [(row, colour)]

@@ -10,7 +10,7 @@ from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.steps.back import points
-from gitcp.terminal import answers, cli
+from gitcp.terminal import cli, explained
 from gitcp.text import console, term
 
 TYPE_CHECKING = False
@@ -121,16 +121,16 @@ def _gather_records(repo: Repo, name: str, offline: bool) -> list[Record]:
 
 
 def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
-    mode = answers.SHORT if args.short else answers.SCOPE
-    mode = answers.FULL if args.full else mode
+    mode = explained.SHORT if args.short else explained.SCOPE
+    mode = explained.FULL if args.full else mode
     for number, entry in enumerate(records):
         if number:
             yield []
         committed = "checkpoint_id" in entry
         if committed:
-            draw = answers.draw_committed
+            draw = explained.draw_committed
         else:
-            draw = answers.draw_temporary
+            draw = explained.draw_temporary
         yield from draw(entry, term.format_time, mode)
 
 
@@ -158,4 +158,4 @@ def _draw_points(repo: Repo) -> Iterator[Line]:
         commit = {"time": point.time, "oid": point.id, "message": point.message}
         row["rows"] += [] if commit in row["rows"] else [commit]
     shown_rows = list(rows.values())[:_POINTS]
-    yield from answers.draw_branch(branch, shown_rows, term.format_time)
+    yield from explained.draw_branch(branch, shown_rows, term.format_time)

@@ -18,7 +18,7 @@ from gitcp.record import is_off, match, open_context
 from gitcp.steps import abandoned
 from gitcp.steps.abandoned_rules import has_text
 from gitcp.steps.back import present
-from gitcp.terminal import answers, cli, history
+from gitcp.terminal import cli, history, lanes, rows
 from gitcp.text import term
 
 TYPE_CHECKING = False
@@ -75,9 +75,9 @@ def run(argv: Sequence[str]) -> int:
     elif args.graph:
         graph = commits.read_graph(repo, *chosen)
         records = list(commits.list_commits(repo, *chosen, counted=True))
-        lines = history.draw_graph(records, graph, with_prompts=not args.oneline)
+        lines = lanes.draw_graph(records, graph, with_prompts=not args.oneline)
         if width := cli.read_width():  # a line that wraps would break the lanes
-            lines = (history.fit_line(line, width) for line in lines)
+            lines = (rows.fit_line(line, width) for line in lines)
         cli.page_lines(lines, folded=False)
     else:
         texts = _draw_commits(repo, args.oneline, *chosen)
@@ -155,7 +155,7 @@ def _draw_abandoned(repo: Repo, record: Record, patch: bool) -> Iterator[Line]:
         trees = abandoned.make_trees(repo, record)
         if trees:
             _, out = repo.git.run(*_DIFF, *trees)
-            yield from answers.draw_patch(decode_name(out).splitlines())
+            yield from rows.draw_patch(decode_name(out).splitlines())
             yield []
 
 

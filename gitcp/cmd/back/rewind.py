@@ -20,7 +20,7 @@ from gitcp.steps.back.point import describe_lacking, shorten_names
 from gitcp.steps.back.preparing import Preview
 from gitcp.steps.back.present import name_in_worktree, read_kept_edits
 from gitcp.steps.undo import make_step
-from gitcp.terminal import answers, cli, going_back, picker
+from gitcp.terminal import cli, going_back, picker, rows
 from gitcp.terminal.rows import draw_row
 from gitcp.text import console, term
 
@@ -84,7 +84,7 @@ _HINTS = {
     "checkpoint": "'gitcp resume' restores its conversation",
     "commit": "'gitcp rewind --list' shows the points, which --to goes to",
 }
-_NO_POINT = "no point to go back to: each prompt and call of an agent will be one"
+_NO_POINT = "no point to go back to: each prompt and edit of an agent will be one"
 
 
 def run(argv: Sequence[str]) -> int:
@@ -204,7 +204,7 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
         return lines or [[("no file changes", "dim")]]
 
     def draw_diff(number: int) -> Iterable[Line]:
-        return answers.draw_patch(preview.draw_diff(listed[number]))
+        return rows.draw_patch(preview.draw_diff(listed[number]))
 
     def tell_effect(number: int) -> str:
         return going_back.format_would(plan.count_verbs(preview.get_plan(listed[number]).actions))

@@ -12,6 +12,7 @@ from gitcp.git import encode_name
 from gitcp.git.files import read_stamp
 from gitcp.library import Repository
 from gitcp.terminal import answers, cli, extras, servers
+from gitcp.terminal.answers import Conversation
 from gitcp.text import console, pairing
 
 TYPE_CHECKING = False
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from lsprotocol import types
 
-    from gitcp.terminal.answers import Conversation
     from gitcp.text.record_types import Record
 
 _PACKAGES = "gitcp lsp needs the Python package 'pygls'"
@@ -97,11 +97,10 @@ class Document:
         keys = ("checkpoint_id", "session_id", "turn_id", "tool_use_id")
         key = tuple(line[key] for key in keys)
         if key not in self._conversations:
-            session = line["who"] == "session"
-            if session:
-                self._conversations[key] = self.repository.read_conversation(line)
-            else:
-                self._conversations[key] = (None, [])
+            conversation = Conversation(None, [])
+            if line["who"] == "session":
+                conversation = Conversation(*self.repository.read_conversation(line))
+            self._conversations[key] = conversation
         return self._conversations[key]
 
     def read_subject(self, line: Record) -> str:

@@ -11,8 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from gitcp.errors import Error
-from gitcp.terminal.answers import draw_patch
-from gitcp.terminal.history import fit_line
+from gitcp.terminal.rows import draw_patch, fit_line
 from gitcp.text import spans
 
 TYPE_CHECKING = False

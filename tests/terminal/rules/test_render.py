@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.terminal import history, shown, shown_others
+from gitcp.terminal import explained, history, shown, shown_others
 from gitcp.terminal.status import draw_status
 from gitcp.terminal.usage import format_usage
 from gitcp.text import spans
@@ -244,7 +244,7 @@ def test_a_row_is_a_line_at_any_width(width: int) -> None:
 def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]) -> None:
     said = "\\n".join(str(n) for n in range(20))
     data = f'{{"type":"user","message":{{"content":"{said}"}}}}'.encode()
-    text = drawn(history.draw_excerpt(data, 0, full)).splitlines()
+    text = drawn(explained.draw_excerpt(data, 0, full)).splitlines()
     assert text[:2] == ["  Transcript:", "    [User] 0"]
     assert text[13:] == [f"      {line}" for line in lines]
 
@@ -252,9 +252,9 @@ def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]
 def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() -> None:
     line = b'{"type":"user","message":{"content":"%d"}}\n'
     data = b"".join(line % n for n in range(3))
-    assert drawn(history.draw_excerpt(data, 2, False)) == "  Transcript:\n    [User] 2\n"
-    assert drawn(history.draw_excerpt(data, 2, True)).count("[User]") == 3
-    assert drawn(history.draw_excerpt(data, 3, False)) == ""
+    assert drawn(explained.draw_excerpt(data, 2, False)) == "  Transcript:\n    [User] 2\n"
+    assert drawn(explained.draw_excerpt(data, 2, True)).count("[User]") == 3
+    assert drawn(explained.draw_excerpt(data, 3, False)) == ""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from gitcp.checkpoints.format import line_authors
 from gitcp.steps.back.point import Point
 from gitcp.terminal import answers, going_back
-from gitcp.terminal.history import fit_line
+from gitcp.terminal.rows import fit_line
 from gitcp.terminal.stats import draw_stats
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
