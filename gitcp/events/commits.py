@@ -320,7 +320,7 @@ def condense(record: Record) -> list[Record]:
     if _is_watched(record):
         said.append(linking.describe_links(record["sessions"]))
     if is_news:
-        from gitcp.extras.imports.linking import notice_unrecorded
+        from gitcp.extras.imports.unasked import notice_unrecorded
 
         repo = Repo.find_here()
         said.append(notice_unrecorded(repo, tells=_is_at_terminal()))

@@ -159,9 +159,9 @@ def notice_unrecorded(repo: Repo) -> str:
     if not unheard.is_look_due(repo):
         return ""
 
-    from gitcp.extras.imports import linking
+    from gitcp.extras.imports import unasked
 
-    return linking.notice_unrecorded(repo)
+    return unasked.notice_unrecorded(repo)
 
 
 def build_messages(*texts: str | None) -> list[Record]:

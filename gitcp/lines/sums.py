@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 
 class Sums:
-    """The sums of the commits taken so far."""
+    """The sums of the commits taken so far.
 
-    def __init__(self) -> None:
+    roots: the id of a task's session -> that of the conversation that gave it, in whose row the
+    task counts."""
+
+    def __init__(self, roots: Mapping[str, str] | None = None) -> None:
+        self._roots = roots or {}
         self.commits = self.linked = 0
         self._with_lines = 0  # commits that add lines
         self._recorded = 0  # those of them of whose lines each has a known author
@@ -78,15 +82,27 @@ class Sums:
         return row
 
     def _get_session(self, session_id: str, agent: str) -> dict[str, Any]:
-        if session_id not in self.sessions:
-            empty = {"agent": agent, "added": 0, "turns": set(), "tokens": transcripts.make_usage()}
-            self.sessions[session_id] = {**empty, "checkpoints": set()}
-        return self.sessions[session_id]
+        """The row of a conversation; session_id: its own, or that of one of its tasks."""
+        name = self._roots.get(session_id, session_id)
+        if name not in self.sessions:
+            self.sessions[name] = {
+                "agent": agent,
+                "added": 0,
+                "turns": set(),
+                "tokens": transcripts.make_usage(),
+                "checkpoints": set(),
+                "tasks": set(),
+            }
+        session = self.sessions[name]
+        if name != session_id:
+            session["tasks"].add(session_id)
+        return session
 
     def _count_checkpoint(self, stored: SessionTally) -> None:
         """Add a session of a checkpoint, whose tokens count once if several commits name it."""
         session = self._get_session(stored.session_id, stored.agent)
-        session["turns"].update(stored.turns)
+        if stored.session_id not in self._roots:
+            session["turns"].update(stored.turns)
         session["checkpoints"].add(stored.checkpoint_id)
         if (stored.checkpoint_id, stored.session_id) in self._checkpoints:
             return
@@ -129,7 +145,7 @@ class Sums:
 
 
 def _build_session_record(name: str, session: Mapping[str, Any]) -> dict[str, Any]:
-    numbers = {key: len(session[key]) for key in ("turns", "checkpoints")}
+    numbers = {key: len(session[key]) for key in ("turns", "checkpoints", "tasks")}
     same = {key: session[key] for key in ("agent", "added", "tokens")}
     return {"session_id": name, **same, **numbers}
 

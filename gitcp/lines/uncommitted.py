@@ -39,26 +39,18 @@ def read_content(repo: Repo, path: str) -> Version | None:
     none, or it is unreadable."""
     try:
         entry = scan.read_paths(repo, [path], write=False)[path]
-        if entry is None:
-            return None
-        data = hold_content(repo, path, entry[1])
+        with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
+            data = file.read()
+        if entry:
+            data = convert_content(repo, path, entry[1], data)
+        else:
+            data = b""
     except (Error, OSError, KeyError):
         return None
+    if not entry:
+        return None
+    repo.objects.ahead.hold(entry[1], "blob", data)
     return line_replay.Version(entry[1], line_evidence.split_text_lines(entry[1], data))
-
-
-def hold_content(repo: Repo, path: str, oid: str) -> bytes:
-    """What git would store of a file of the worktree, which objects then holds as this blob.
-    Raises OSError if the file is gone."""
-    with open(locate(repo, path), "rb") as file:
-        data = _convert_content(repo, path, oid, file.read())
-    repo.objects.ahead.hold(oid, "blob", data)
-    return data
-
-
-def locate(repo: Repo, path: str) -> bytes:
-    """A path of the worktree, for the file system."""
-    return os.path.join(encode_name(repo.top or ""), encode_name(path))
 
 
 def date_change(repo: Repo, path: str) -> unrecorded.Change:
@@ -70,7 +62,7 @@ def date_change(repo: Repo, path: str) -> unrecorded.Change:
     return unrecorded.Change(changed, changed, changed)
 
 
-def _convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
+def convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
     """The bytes of a file, which git would store as oid, after the person's filters."""
     if repo.objects.hash_object("blob", data) == oid:
         return data

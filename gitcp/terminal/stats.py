@@ -49,10 +49,8 @@ _MARKDOWN_ROWS = 10
 
 @dataclass(slots=True)
 class Named:
-    """The conversation that a session is, or is a task of.  title: that its client gave it; prompt:
-    its first."""
+    """What a conversation is called.  title: that its client gave it; prompt: its first."""
 
-    session_id: str
     title: str
     prompt: str
 
@@ -76,9 +74,8 @@ def draw_stats(
 ) -> Iterator[Line]:
     """The record `stats`.
 
-    width: cells of a line.  sessions: session id -> what it is called; tasks stand under the
-    session that gave them.  year: the present one.  table: the only table, in full; '' for the
-    beginnings of two.
+    width: cells of a line.  sessions: session id -> what it is called.  year: the present one.
+    table: the only table, in full; '' for the beginnings of two.
     """
     if table:
         yield from _draw_table(_list_rows(stats, sessions, table), width, every=True)
@@ -242,19 +239,13 @@ def _list_rows(stats: Stats, sessions: Mapping[str, Named], table: str) -> list[
 
 
 def _list_sessions(stats: Stats, sessions: Mapping[str, Named]) -> list[_Row]:
-    """Each conversation with the lines of its tasks."""
-    added: dict[str, int] = {}
-    agents: dict[str, str] = {}
+    """Each conversation, with the lines of its tasks."""
+    rows: list[_Row] = []
     for row in stats["sessions"]:
-        about = sessions.get(row["session_id"])
-        name = about.session_id if about else row["session_id"]
-        added[name] = added.get(name, 0) + row["added"]
-        agents.setdefault(name, row["agent"])
-    ordered = sorted(added.items(), key=lambda item: (-item[1], item[0]))
-    return [
-        _Row(shorten_id(name), _name_session(sessions.get(name), agents[name]), {"agent": count})
-        for name, count in ordered
-    ]
+        name = row["session_id"]
+        label = _name_session(sessions.get(name), row["agent"])
+        rows.append(_Row(shorten_id(name), label, {"agent": row["added"]}))
+    return rows
 
 
 def _name_session(about: Named | None, agent: str) -> str:
@@ -285,10 +276,9 @@ def _draw_table(rows: Sequence[_Row], width: int, *, every: bool = False) -> Ite
         yield [(f"  and {left} with fewer lines", "dim")]
 
 
-def format_markdown(stats: Stats, sessions: Mapping[str, Named], year: int) -> Iterator[str]:
+def format_markdown(stats: Stats, year: int) -> Iterator[str]:
     """The record as tables in Markdown, for a comment on a pull request: numbers, without what was
     asked."""
-    unnamed = {name: Named(about.session_id, "", "") for name, about in sessions.items()}
     yield f"**{describe_range(stats, year)}**"
     yield ""
     yield f"{COUNTED}:"
@@ -316,7 +306,7 @@ def format_markdown(stats: Stats, sessions: Mapping[str, Named], year: int) -> I
             counts = (row["added"], row["alive"], *row["rewritten"].values())
             yield f"| {_quote_label(_name_model(row))} | {' | '.join(map(str, counts))} |"
     for table in TABLES:
-        rows = _list_rows(stats, unnamed, table)
+        rows = _list_rows(stats, {}, table)
         if rows:
             yield ""
             yield f"| By {table} | {' | '.join(_COLUMNS.values())} |"

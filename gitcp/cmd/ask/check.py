@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import JSON, make_value
 from gitcp.errors import NO, OK
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import checks
 from gitcp.git.repo import Repo
 from gitcp.terminal import cli
 from gitcp.text.spans import abbreviate, count_noun
@@ -30,7 +30,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Print the verdict with its reasons; status 1 if a rule is broken."""
     args = cli.parse("check", OPTIONS, argv)
-    record = reports.check_range(Repo.find(), args.revision, args.rules)
+    record = checks.check_range(Repo.find(), args.revision, args.rules)
     if args.json:
         cli.write_records([record])
     else:

@@ -7,7 +7,8 @@ import time
 from gitcp.checkpoints import redactor
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import activities, workspace
+from gitcp.extras.reports import recap as recaps
 from gitcp.link import commits
 from gitcp.terminal import cli, recap, rows
 from gitcp.text.times import format_day
@@ -46,12 +47,12 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show what was done."""
     args = cli.parse("recap", OPTIONS, argv)
-    repos = reports.list_repositories(args.repos)
+    repos = workspace.list_repositories(args.repos)
     if not repos and not args.json:
         names = ", ".join(f"'{name}'" for name in args.repos) or "gitcp.workspace"
         cli.show(f"gitcp is in no repository below {names}: 'gitcp enable' in one begins")
         return OK
-    records = [reports.build_recap(repo, args.since, args.until, args.author) for repo in repos]
+    records = [recaps.build_recap(repo, args.since, args.until, args.author) for repo in repos]
     records = [record for record in records if record["commits"] or record["open"]]
     if args.json:
         cli.write_records(records)
@@ -82,7 +83,7 @@ def _describe_nothing(repos: Sequence[Repo], since: str) -> str:
         when = f"since '{since}'"
     last = 0.0
     for repo in repos:
-        for session in reports.list_all_sessions(repo):
+        for session in activities.list_all_sessions(repo):
             last = max(last, session["last"])
     if not last:
         return f"nothing {when}, and no session is recorded: one begins with the next prompt"

@@ -9,7 +9,7 @@ from functools import partial
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import NO, OK, Error, UsageError
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import workspace
 from gitcp.extras.search import search
 from gitcp.extras.search.rules import add_filters, parse_query
 from gitcp.git.objects import Objects
@@ -85,7 +85,7 @@ def _list_repositories(args: Namespace) -> list[Repo]:
     """The repositories to search.  Raises Error if none is below the directories that are given."""
     if not args.repos:
         return [Repo.find_here()]
-    repos = reports.list_repositories(args.repos)
+    repos = workspace.list_repositories(args.repos)
     if not repos:
         raise Error(f"no repository with gitcp is below '{args.repos[0]}'")
     return repos

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import activities, workspace
 from gitcp.terminal import cli, history, rows
 from gitcp.text import term
 
@@ -23,8 +23,8 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """List sessions."""
     args = cli.parse("sessions", OPTIONS, argv)
-    repos = reports.list_repositories(args.directory)
-    records = [*reports.list_activities(repos, ended=args.all)]
+    repos = workspace.list_repositories(args.directory)
+    records = [*activities.list_activities(repos, ended=args.all)]
     if args.json:
         return cli.write_records(records)
     if records:

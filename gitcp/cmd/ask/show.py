@@ -7,7 +7,7 @@ from itertools import chain, groupby
 
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
 from gitcp.errors import OK, Error
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import stored_sessions, workspace
 from gitcp.git import decode_name
 from gitcp.git.objects import Objects, pack_care, read_commit
 from gitcp.git.objects.object_lists import read_names
@@ -62,7 +62,7 @@ def run(argv: Sequence[str]) -> int:
         return OK
     found = 0
     failure: Error | None = None
-    for repo in reports.list_repositories(args.repos):
+    for repo in workspace.list_repositories(args.repos):
         try:
             _show_in(repo, args)
             found += 1
@@ -150,7 +150,7 @@ def build_plain(entry: Record, full: bool, *, talk: bool = True) -> Record:
     if talk and entry.get("transcript"):
         start = entry.get("checkpoint_transcript_start", entry.get("start"))
         start = start if isinstance(start, int) else 0
-        plain["turns"] = reports.list_turns(entry["transcript"], entry.get("agent"), start)
+        plain["turns"] = stored_sessions.list_turns(entry["transcript"], entry.get("agent"), start)
     if full and "transcript" in entry:
         plain["transcript"] = decode_name(entry["transcript"])
     if "contents" in entry:

@@ -9,7 +9,7 @@ from functools import partial
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error
-from gitcp.extras.reports import reports, stored_sessions
+from gitcp.extras.reports import stored_sessions, survival
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.lines import exports, prices, sums, tallies, tally
@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.extras.reports.stored_sessions import StoredSessions
     from gitcp.lines.prices import Prices
     from gitcp.text.record_types import Record
 
@@ -65,36 +66,38 @@ def run(argv: Sequence[str]) -> int:
         raise Error(f"no price list found: set gitcp.prices to a file, or install one: {install}")
     if not (args.all or args.words or paths or choice or args.survival):
         choice = _begin_range(repo)
-    stats = _count_lines(repo, (args.words, paths, choice), args.survival, table)
+    with Objects(repo):
+        stored = stored_sessions.read_stored(repo)
+    counted = sums.Sums(stored.map_roots())
+    stats = _count_lines(repo, counted, (args.words, paths, choice), args.survival, table)
     if args.json:
         return cli.write_records([stats])
-    writing = {row["session_id"] for row in stats["sessions"] if row["added"]}
-    sessions = _name_sessions(repo, writing)
     year = time.localtime().tm_year
     if args.markdown:
-        for line in drawing.format_markdown(stats, sessions, year):
+        for line in drawing.format_markdown(stats, year):
             print(line)
-    else:
-        width = cli.read_width() or _WIDE
-        cli.page_lines(drawing.draw_stats(stats, width, sessions, year, args.by))
+        return OK
+    writing = [row["session_id"] for row in stats["sessions"] if row["added"]]
+    sessions = _name_sessions(repo, stored, writing)
+    width = cli.read_width() or _WIDE
+    cli.page_lines(drawing.draw_stats(stats, width, sessions, year, args.by))
     return OK
 
 
-def _name_sessions(repo: Repo, asked: set[str]) -> dict[str, drawing.Named]:
-    """session id -> the conversation that it is, or is a task of; for those that are stored."""
+def _name_sessions(
+    repo: Repo, stored: StoredSessions, asked: Sequence[str]
+) -> dict[str, drawing.Named]:
+    """What the conversations are called that are stored, by session id."""
     found: dict[str, drawing.Named] = {}
-    if not asked:
-        return found
     with Objects(repo):
-        for session in stored_sessions.read_stored(repo).sessions.values():
-            listed = asked & {session.session_id, *session.tasks}
-            if listed:
-                if session.title:
-                    prompt = ""
-                else:
-                    prompt = stored_sessions.read_first_prompt(repo, session)
-                named = drawing.Named(session.session_id, session.title, prompt)
-                found |= dict.fromkeys((*listed, session.session_id), named)
+        for name in asked:
+            session = stored.sessions.get(name)
+            if session is None:
+                continue
+            prompt = ""
+            if not session.title:
+                prompt = stored_sessions.read_first_prompt(repo, session)
+            found[name] = drawing.Named(session.title, prompt)
     return found
 
 
@@ -114,23 +117,23 @@ def _begin_range(repo: Repo) -> list[str]:
 
 def _count_lines(
     repo: Repo,
+    counted: sums.Sums,
     chosen: tuple[list[str], list[str], list[str]],
     with_survival: bool,
     prices: Prices | None,
 ) -> Record:
-    """The record of chosen commits: (revisions, paths, options of git log)."""
+    """The record of chosen commits: (revisions, paths, options of git log).  counted: empty."""
     revisions, paths, choice = chosen
     gc.disable()  # the objects of each window of commits are freed without it
-    counted = sums.Sums()
     with Objects(repo):
         if with_survival:
-            survival = _replay_history(repo, revisions, paths, counted)
+            lasting = _replay_history(repo, revisions, paths, counted)
         else:
             for counts in tallies.list_tallies(repo, revisions, paths, (*exports.WHOLE, *choice)):
                 counted.take(counts)
         stats = counted.build_record()
         if with_survival:
-            stats["survival"] = survival
+            stats["survival"] = lasting
         if prices:
             stats["cost"] = prices.sum_record(counted.spent)
     return stats
@@ -141,8 +144,8 @@ def _replay_history(
 ) -> Record:
     """Count all commits of revisions; return the key `survival`."""
     authors = evidence.Evidence(repo)
-    replay = reports.Replay(repo, authors, revisions, paths).begin()
-    for commit in exports.list_commits(repo, revisions, (), reports.OPTIONS):
+    replay = survival.Replay(repo, authors, revisions, paths).begin()
+    for commit in exports.list_commits(repo, revisions, (), survival.OPTIONS):
         replay.replay_commit(commit)
         counts = tally.count_commit(commit)
         if paths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import JSON, REVISIONS, make_flag
 from gitcp.errors import NO, OK
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import checks
 from gitcp.git.repo import Repo
 from gitcp.terminal import cli
 from gitcp.text import term
@@ -25,7 +25,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("verify", OPTIONS, argv)
     repo = Repo.find()
     failed = False
-    links = reports.verify_links(repo, args.revision, args.signed)
+    links = checks.verify_links(repo, args.revision, args.signed)
     for number, record in enumerate(links, 1):
         failed = failed or bool(record["failures"])
         if args.json:

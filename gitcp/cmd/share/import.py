@@ -80,16 +80,16 @@ def run(argv: Sequence[str]) -> int:
 def list_records(plan: Plan) -> Iterator[Record]:
     """A record for each session of a commit."""
     for link in plan.links:
-        for part in link["parts"]:
+        for part in link.parts:
             yield {
                 "type": "import",
-                "commit": link["commit"],
-                "checkpoint_id": link["checkpoint_id"],
-                "session_id": part["session"],
-                "agent": plan.gathered.sessions[part["session"]].client.AGENT_TYPE,
-                "files": sorted(part["files"]),
-                "lines": part["attribution"]["agent_lines"],
-                "coarse": part["coarse"],
+                "commit": link.commit,
+                "checkpoint_id": link.checkpoint_id,
+                "session_id": part.session,
+                "agent": plan.gathered.sessions[part.session].client.AGENT_TYPE,
+                "files": sorted(part.files),
+                "lines": part.attribution["agent_lines"],
+                "coarse": part.coarse,
             }
 
 
@@ -97,19 +97,19 @@ def show(plan: Plan, objects: Objects) -> None:
     """Print which commits are linked to which sessions."""
     for link in plan.links[:_LISTED]:
         subject = "no commit"
-        if link["commit"]:
-            subject = need_commit(objects, link["commit"])["message"].partition("\n")[0][:50]
-        cli.show(f"  {abbreviate(link['commit']) or '-'} {subject}")
-        for part in link["parts"]:
-            agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
-            files = count_noun(len(part["files"]), "file")
-            lines = count_noun(part["attribution"]["agent_lines"], "line")
+        if link.commit:
+            subject = need_commit(objects, link.commit)["message"].partition("\n")[0][:50]
+        cli.show(f"  {abbreviate(link.commit) or '-'} {subject}")
+        for part in link.parts:
+            agent = plan.gathered.sessions[part.session].client.AGENT_TYPE
+            files = count_noun(len(part.files), "file")
+            lines = count_noun(part.attribution["agent_lines"], "line")
             evidence = ""
-            if part["coarse"]:
+            if part.coarse:
                 evidence = " (by time and files alone)"
-            if link["by_hand"]:
+            if link.by_hand:
                 evidence = " (by your word alone)"
-            cli.show(f"    {agent} {shorten_id(part['session'])}: {files}, {lines}{evidence}")
+            cli.show(f"    {agent} {shorten_id(part.session)}: {files}, {lines}{evidence}")
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     unlinked = plan.gathered.sessions.keys() - plan.list_linked_sessions()

@@ -27,7 +27,7 @@ from gitcp.checkpoints.share import places
 from gitcp.errors import Error, GitError
 from gitcp.extras.facts import tables as fact_tables
 from gitcp.extras.facts.tables import QUESTIONS
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import survival
 from gitcp.git import Git, decode_name
 from gitcp.git.objects import Objects
 from gitcp.git.records import decode_lines
@@ -355,12 +355,12 @@ def _add_commits(
     if light:
         options = ("--no-patch", "--reverse", "--topo-order")
     else:
-        options = reports.OPTIONS
+        options = survival.OPTIONS
     with Objects(repo):
         evidence = Evidence(repo)
         replay = None
         if not light:
-            replay = reports.Replay(repo, evidence, revision_arguments, ()).begin()
+            replay = survival.Replay(repo, evidence, revision_arguments, ()).begin()
         history = exports.map_commits(repo, read, revision_arguments, (), options)
         for count, (commit, rows) in enumerate(history):
             progress(count)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gitcp.agents import find_client
+from gitcp.agents.reading import turns
 from gitcp.checkpoints import format, heads, listing
 from gitcp.checkpoints.stored import Parts
+from gitcp.git.records import load_entry
 from gitcp.text import prompt_text
 from gitcp.text.times import parse_time
 
@@ -44,6 +47,13 @@ class StoredSessions:
     def count_tasks(self) -> int:
         """The number of tasks of all conversations."""
         return sum(len(session.tasks) for session in self.sessions.values())
+
+    def map_roots(self) -> dict[str, str]:
+        """The session id of each task -> that of its conversation."""
+        roots: dict[str, str] = {}
+        for name, session in self.sessions.items():
+            roots |= dict.fromkeys(session.tasks, name)
+        return roots
 
 
 def read_stored(repo: Repo) -> StoredSessions:
@@ -114,3 +124,15 @@ def read_first_prompt(repo: Repo, session: StoredSession) -> str:
             if prompt_text.name_prompt(prompt):
                 return prompt
     return ""
+
+
+def list_turns(data: bytes, agent: object, start: int) -> list[Record]:
+    """prompt, start, end and tokens (None if unknown) of the turns that begin at line `start` or
+    later."""
+    client = find_client(str(agent))
+    listed: list[Record] = []
+    for turn in turns.gather_turns(data, client, load=load_entry):
+        if turn["line"] >= start:
+            about = {key: turn[key] for key in ("prompt", "start", "end")}
+            listed.append({**about, "tokens": turn["spent"]})
+    return listed

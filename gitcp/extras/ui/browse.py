@@ -13,7 +13,7 @@ from gitcp.checkpoints import listing
 from gitcp.checkpoints.format.schema import build_part
 from gitcp.checkpoints.stored import list_sources, pick_session, read_checkpoint, read_session
 from gitcp.errors import Error
-from gitcp.extras.reports import reports
+from gitcp.extras.reports import activities
 from gitcp.extras.ui.panes import Row, cut_patch
 from gitcp.extras.ui.rows import (
     build_commit,
@@ -102,7 +102,7 @@ class Sessions:
             for state in own:
                 checkpoint_id = state.get("last_checkpoint_id") or ""
                 part = self._read_part(checkpoint_id, state["session_id"])
-                record = reports.build_activity(self._repo, state)
+                record = activities.build_activity(self._repo, state)
                 record |= {"part": part, "checkpoint": checkpoint_id if part else ""}
                 turns = state.get("turns", {})
                 record["asked"] = [str(turn.get("prompt")) for turn in turns.values()]
