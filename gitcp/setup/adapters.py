@@ -20,7 +20,7 @@ from gitcp.git import config_table, files, jj, places
 from gitcp.git.config_table import AUTO
 from gitcp.git.objects import Objects, object_lists
 from gitcp.setup import configured_hooks, git_hooks, guard_files, hook_texts
-from gitcp.setup.care.findings import make_finding
+from gitcp.setup.care.findings import Finding
 from gitcp.text import console
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.git.config_table import Key
     from gitcp.git.repo import Repo
     from gitcp.setup.hook_texts import Write
-    from gitcp.text.record_types import Event, Finding, Record
+    from gitcp.text.record_types import Event, Record
 
     Origin = tuple[str, str, int]  # scope, file, line; 0 for an unknown line
 
@@ -412,10 +412,10 @@ def list_findings(repo: Repo) -> list[Finding]:
     for key, value, why in hook_texts.list_complaints(repo.config.read_values()):
         reason = f"'{key} = {value}' in {format_origin(find_origin(repo, key, value))}: {why}"
         remedy = f"set another value, or 'git config --unset {key}'"
-        findings.append(make_finding("config", key, reason, remedy=remedy))
+        findings.append(Finding("config", key, reason, remedy=remedy))
     if repo.jj and guard_files.get_configured(repo) == AUTO:
         reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
-        findings.append(make_finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
+        findings.append(Finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
     return findings
 
 
@@ -424,8 +424,8 @@ def list_setting_notices(repo: Repo) -> list[str]:
     findings = list_findings(repo)
     if len(findings) > 1:
         more = f"{len(findings) - 1} more: 'gitcp config --check' shows them"
-        return [f"gitcp: {findings[0]['reason']} ({more})"]
-    return [f"gitcp: {finding['reason']}" for finding in findings]
+        return [f"gitcp: {findings[0].reason} ({more})"]
+    return [f"gitcp: {finding.reason}" for finding in findings]
 
 
 def find_origin(repo: Repo, key: str, value: str) -> Origin:

@@ -26,7 +26,7 @@ from gitcp.setup import adapters, configured_hooks, git_hooks, guard_files, hook
 from gitcp.setup.clients import enabling, own_files
 from gitcp.setup.clients.enabling import Surroundings
 from gitcp.setup.hook_texts import ENTIRE_SWITCH
-from gitcp.text import console
+from gitcp.text import console, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,31 +40,21 @@ if TYPE_CHECKING:
 _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims configured".split()
 
 
+@value_class
 class Options:
-    """The options of enable.  agents: empty for all that are on this machine; scope: a key of
-    Client.list_settings_paths(); worktree: only for clients that look in this worktree alone;
-    destination: where checkpoints are sent, '' for no change; skills: write the skill by which
-    agents ask gitcp."""
+    """The options of enable.  names: of agents, empty for all that are on this machine; scope: a
+    key of Client.list_settings_paths(); worktree: only for clients that look in this worktree
+    alone; destination: where checkpoints are sent, '' for no change; skills: write the skill by
+    which agents ask gitcp."""
 
-    def __init__(
-        self,
-        agents: Sequence[str] = (),
-        scope: str = "local",
-        force: bool = False,
-        strategy: str = "",
-        guard: str = "",
-        worktree: bool = False,
-        destination: str = "",
-        skills: bool = False,
-    ) -> None:
-        self.agents = agents
-        self.scope = scope
-        self.force = force
-        self.strategy = strategy
-        self.guard = guard
-        self.worktree = worktree
-        self.destination = destination
-        self.skills = skills
+    names: Sequence[str] = ()
+    scope: str = "local"
+    force: bool = False
+    strategy: str = ""
+    guard: str = ""
+    worktree: bool = False
+    destination: str = ""
+    skills: bool = False
 
 
 class Installed(NamedTuple):
@@ -168,7 +158,10 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
     plans: list[Plan] = []
     if repo.has_git:  # else no git runs hooks here, and the next event finds commits
         plans.append(git_hooks.plan_hooks(repo, record, program, options.force))
-    names, choice_notes = (options.agents, []) if options.agents else find_agents(repo)
+    names = options.names
+    choice_notes: list[str] = []
+    if not names:
+        names, choice_notes = find_agents(repo)
     plans.append(([], choice_notes))
     plans.append(plan_clients(repo, names, options.scope, program, options.force))
     if options.skills:
@@ -590,7 +583,7 @@ def install_repository(
             return [], "it has no work tree"
         if os.path.exists(locate_off(repo)):
             return [], "gitcp is disabled there"
-        options = Options(agents=clients, scope="user")
+        options = Options(clients, scope="user")
         if dry_run:
             writes, notes = plan_install(repo, options, takeover.load_manifest(repo))
         else:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.setup.hook_texts import Write
-    from gitcp.text.record_types import File, State
+    from gitcp.text.record_types import File, State, Version
 
     Plan = tuple[list[Write], list[str]]  # writes, notes
     Entry = dict[str, Any]  # path, kind, before, after, mode, dirs and facts of the kind
@@ -189,12 +189,14 @@ def _record_edits(repo: Repo, state: State) -> None:
     except (Error, OSError):
         return  # the worktree is gone
     for stream in state["streams"]:
-        files = {
-            path: ((file["mode"], file["oid"]) if file["oid"] else None, file["turn_id"])
-            for path, file in stream["files"].items()
-        }
-        edits.record_edits(home, state["session_id"], stream["base_commit"], files)
-        entries = {path: entry for path, (entry, _) in files.items()}
+        entries: dict[str, Version] = {}
+        of_turns: dict[str, tuple[Version, str]] = {}
+        for path, file in stream["files"].items():
+            entries[path] = None
+            if file["oid"]:
+                entries[path] = (file["mode"], file["oid"])
+            of_turns[path] = (entries[path], file["turn_id"])
+        edits.record_edits(home, state["session_id"], stream["base_commit"], of_turns)
         with Journal(home) as held:
             edits.record_checkpoint(held, state, stream["id"], entries, "", {})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitcp.setup.care import sentences
 from gitcp.terminal.rows import (
     ENDED,
     ID,
@@ -27,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gitcp.setup.care.sentences import Cause
     from gitcp.text.record_types import Record
     from gitcp.text.spans import Ago, Line
 
@@ -68,6 +68,7 @@ class _Screen:
     verbose: bool
     room: _Room
     names: dict[str, str]  # session id -> short id
+    causes: Sequence[Cause]
 
 
 def draw_status(
@@ -77,19 +78,20 @@ def draw_status(
     ago: Ago,
     width: int = NO_LIMIT,
     verbose: bool = False,
+    causes: Sequence[Cause] = (),
 ) -> list[Line]:
     """The lines for the record of type status, sessions and streams, which are records as listed.
 
     A session has besides prompt, last (seconds since 1970), stream (the ref of its stream here, or
     '') and, if it has work outside its home, open (worktree -> files).  verbose: show all sessions
     and streams, and the last decision about each session's stream; else as many sessions as a
-    screen has room for."""
+    screen has room for.  causes: what is wrong."""
     names = {s["session_id"]: shorten_id(s["session_id"]) for s in sessions}
     room = _Room()
     if verbose:
         every = len(sessions) + len(streams) + len(status.get("stashes", ()))
         room = _Room(every, every, every, every)
-    screen = _Screen(status, ago, width, verbose, room, names)
+    screen = _Screen(status, ago, width, verbose, room, names, causes)
     while True:
         lines = [*_draw_sections(screen, sessions, streams)]
         if verbose or len(lines) <= SCREEN or not room.shrink():
@@ -158,7 +160,7 @@ def _draw_findings(screen: _Screen, here: Sequence[Record]) -> Iterator[Line]:
     elif stopped:
         what = f"{len(stopped)} sessions stopped within a prompt"
         yield _draw_cause(screen, what, _END.replace("ends it", "ends them"))
-    for cause in sentences.list_causes(screen.status.get("findings", ())):
+    for cause in screen.causes:
         yield _draw_cause(screen, cause.sentence, cause.remedy)
     relinkable = screen.status.get("relinkable")
     if relinkable:

@@ -13,7 +13,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 Record = dict[str, Any]
 Records = Iterable[Record]
 Stage = Callable[[Records], Records]  # of a pipeline; those of hooks return lists
-Finding = dict[str, Any]  # type, kind (the code), severity, subject, reason, and facts
 
 # Objects of git.
 Entry = tuple[str, str]  # mode as git prints it ("100644"), oid

@@ -99,7 +99,7 @@ def test_blame_names_a_writer_once_a_run_and_leaves_most_of_the_row_to_the_code(
     ("command", "status", "sentence"),
     [
         (["undo", "--list"], OK, "nothing to undo here: gitcp changed no file"),
-        (["rewind", "--list"], OK, "no point to go back to: each prompt and call"),
+        (["rewind", "--list"], OK, "no point to go back to: each prompt and edit"),
         (["search", "xylophone"], NO, "no prompt has all of these; '--exact' finds"),
         (["log", "--abandoned"], OK, "nothing was given up here"),
     ],

@@ -52,6 +52,6 @@ def test_what_was_repaired_is_no_failure(
     marker.write_text("{")
     assert fsck.run([]) == 1
     assert fsck.run([fix]) == 0
-    assert "moved the marker to '" in capsys.readouterr().out
+    assert "moved what could not be read to '" in capsys.readouterr().out
     assert fsck.run([]) == 0
     assert not marker.exists()

@@ -17,13 +17,14 @@ from gitcp.cmd.care import du
 from gitcp.git import refs
 from gitcp.git.objects import Objects, edit_tree, write_commit
 from gitcp.git.repo import Repo
-from gitcp.setup.care import findings, space
+from gitcp.setup.care import space, space_sums
+from gitcp.setup.care.space_sums import Sum
 from tests.support.checkpoints import V1, forget, git, loosened, session, unbundle
 from tests.support.paths import TOP
 
 
 def sums(repo: Repo, by: str = "kind") -> dict[str, int]:
-    return {name: size for name, size, _ in findings.sum_items(space.list_items(repo), by, 0)}
+    return {name: size for name, size, _ in space_sums.sum_items(space.list_items(repo), by, 0)}
 
 
 def noise(size: int) -> bytes:
@@ -117,7 +118,7 @@ def test_an_object_is_as_old_as_the_first_commit_that_has_it(
         parent = ("-p", ref)
     by_time: dict[float, int] = {}
     for item in space.list_items(Repo.find()):
-        by_time[item["time"]] = by_time.get(item["time"], 0) + item["bytes"]
+        by_time[item.time] = by_time.get(item.time, 0) + item.size
     assert by_time[946684800] > 50_000
     assert 0 < by_time[978307200] < 1000
 
@@ -199,4 +200,4 @@ def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:
     ],
 )
 def test_a_group_without_a_name_is_described(by: str, name: str, want: str) -> None:
-    assert du.format_table([(name, 5, 2)], by, exact=True) == [f"5  {want} (2)", "5  total"]
+    assert du.format_table([Sum(name, 5, 2)], by, exact=True) == [f"5  {want} (2)", "5  total"]

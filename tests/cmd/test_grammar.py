@@ -6,14 +6,19 @@ examples.
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gitcp.errors import NO, OK
+from gitcp.extras.ui import browse
+from gitcp.git.objects import Objects
+from gitcp.git.repo import Repo
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import count_cells
 from tests.cmd.test_screens import screen
@@ -33,6 +38,12 @@ SCREENS = (
     ["log"],
     ["log", "--oneline"],
     ["show", "HEAD~1"],
+    ["why", "FILE"],
+    ["why", "FILE:2"],
+    ["blame", "FILE"],
+    ["search", "write"],
+    ["rewind", "--list"],
+    ["undo", "--list"],
 )
 # Words of gitcp's own workings, which no screen has without -v; what is quoted is a name of git.
 FORBIDDEN = re.compile(
@@ -40,6 +51,15 @@ FORBIDDEN = re.compile(
     r"|permanent store|blobs?|trailers?|unrecorded|unknown)\b"
 )
 QUOTED = re.compile(r"'[^']*'")
+
+
+def list_screens(at: Path) -> list[list[str]]:
+    """SCREENS, with a file in which an agent has written."""
+    if (at / "greet.py").exists():
+        name = "greet.py"
+    else:
+        name = "cap.py"
+    return [[word.replace("FILE", name) for word in command] for command in SCREENS]
 
 
 def show(at: Path, *argv: str) -> str:
@@ -88,11 +108,17 @@ def test_no_task_has_a_row(large_store: Frozen) -> None:
         told = show(large_store.path, *command)
         assert not tasks & set(re.findall(r"\b[0-9a-f]{8}\b", told)), command
         assert set(re.findall(r"and (\d+) tasks", told)) <= {"3", "4", "20", "23"}
+    for command in (["stats"], ["recap", ALL], ["sessions", "-a"], ["log"]):
+        told = show(large_store.path, *command, "--json")
+        assert not [name for name in large_store.tasks if f'"{name}"' in told], command
+    (stats,) = [json.loads(line) for line in show(large_store.path, "stats", "--json").splitlines()]
+    first = next(row for row in stats["sessions"] if row["session_id"] == frozen.HARDENING)
+    assert (first["tasks"], first["turns"]) == (frozen.TASKS + frozen.LATER_TASKS, 2)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_row_wraps(place: Path, width: int) -> None:
-    for command in SCREENS:
+    for command in list_screens(place):
         text = screen(place, ["gitcp", *command], width)
         long = [line for line in text.splitlines() if count_cells(line) > width]
         assert not long, (command, long)
@@ -101,10 +127,11 @@ def test_no_row_wraps(place: Path, width: int) -> None:
 def test_ids_have_eight_digits_and_show_takes_each(manuals: Path, frozen_store: Frozen) -> None:
     for at in (manuals, frozen_store.path):
         ids: set[str] = set()
-        for command in SCREENS:
+        for command in list_screens(at):
             told = QUOTED.sub("", show(at, *command))
             assert not re.search(r"\b[0-9a-f]{9,}\b|[0-9a-f]{8}-[0-9a-f]{4}-", told), told
             ids |= set(re.findall(r"\b(?=[a-f]*\d)[0-9a-f]{8}\b", told))
+        ids.discard("00000000")  # git's blame says so of what is not committed
         assert len(ids) > 3
         for name in ids:
             done = run("show", "--no-transcript", name, cwd=at)
@@ -113,7 +140,7 @@ def test_ids_have_eight_digits_and_show_takes_each(manuals: Path, frozen_store: 
 
 @pytest.mark.thorough
 def test_no_screen_has_a_word_of_gitcps_own(place: Path) -> None:
-    for command in SCREENS:
+    for command in list_screens(place):
         for line in screen(place, ["gitcp", *command], 120).splitlines():
             if "> " in line:  # a prompt's own words
                 continue
@@ -137,6 +164,13 @@ def test_a_commit_has_one_time_everywhere(
     below = next(n for n, line in enumerate(recap) if line.endswith("Cap requests"))
     heads = [line for line in recap[:below] if not line.startswith(" ")]
     assert heads[-1].startswith(day)
+    time.tzset()
+    repo = Repo.find(str(at))
+    with Objects(repo):
+        rows = [row for row in browse.Commits(repo).list_rows() if row.id == oid]
+    monkeypatch.undo()
+    time.tzset()
+    assert rows[0].day.endswith(f" {full}")
 
 
 def test_where_nothing_is_there_is_a_sentence(repo: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def written(*records: dict[str, Any], args: tuple[str, ...] = ()) -> list[dict[s
 
 def test_the_example_of_the_page_holds_every_promise(repo: Path) -> None:
     written({**SESSION, "prompts": ["add a test"]})
-    assert [f for f in table.check_store(Repo.find()) if f["severity"] == "error"] == []
+    assert [f for f in table.check_store(Repo.find()) if f.severity == "error"] == []
 
 
 def test_everything_is_redacted(repo: Path) -> None:
@@ -36,7 +36,8 @@ def test_everything_is_redacted(repo: Path) -> None:
     }
     written({**SESSION, **told}, args=("-m", f"with {TOKEN}"))
     assert TOKEN not in git("log", "-p", V1)
-    assert [f for f in table.check_store(Repo.find(), secrets=True) if f["kind"] == "secret"] == []
+    found = table.check_store(Repo.find(), secrets=True)
+    assert [f for f in found if f.finding.kind == "secret"] == []
 
 
 @pytest.mark.parametrize(

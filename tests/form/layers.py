@@ -22,6 +22,7 @@ LAYERS = (
     "events",
     "cmd",
     "hook",
+    "program",
     "entry __main__",
 )
 LEVELS = {part: level for level, parts in enumerate(LAYERS) for part in parts.split()}
@@ -56,12 +57,13 @@ PURE = set(
     gitcp.record.match.open_edits gitcp.record.match.remains gitcp.record.match.touched
     gitcp.record.match.units gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
-    gitcp.setup.care.sentences
+    gitcp.setup.care.sentences gitcp.setup.care.space_sums
     gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.lineage
     gitcp.steps.back.plan gitcp.steps.back.point gitcp.steps.back.taking_back
     gitcp.steps.step gitcp.steps.undo_tree
     gitcp.steps.commits.parts gitcp.steps.handover_text gitcp.terminal.answers
-    gitcp.terminal.causes gitcp.terminal.completion gitcp.terminal.history gitcp.terminal.manual
+    gitcp.terminal.causes gitcp.terminal.completion gitcp.terminal.explained gitcp.terminal.history
+    gitcp.terminal.lanes gitcp.terminal.manual
     gitcp.terminal.recap gitcp.terminal.rows gitcp.terminal.stats gitcp.terminal.status
     gitcp.text.carry.changes gitcp.text.carry.forms gitcp.text.carry.gaps
     gitcp.text.carry.imports gitcp.text.carry.moves gitcp.text.carry.origins gitcp.text.carry.text

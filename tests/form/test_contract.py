@@ -17,7 +17,7 @@ from gitcp.cmd import stages
 from gitcp.cmd.setup import completion
 from gitcp.git.config_table import EVENTS, KEYS, LABELS
 from gitcp.setup.care import table
-from gitcp.setup.care.case import BLIND
+from gitcp.setup.care.checks import BLIND
 from gitcp.terminal import cli
 from tests.form.source import none
 from tests.support.copies import plant

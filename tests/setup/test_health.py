@@ -197,7 +197,7 @@ def test_a_session_whose_agent_died_is_ended_and_keeps_its_work(enabled: World) 
     agent.write("one.txt", "1\n")
     enabled.kill(agent)
     status, text = doctor(enabled)
-    assert status == 1 and "'s1' is in a turn, and its agent is gone" in text
+    assert status == 1 and "'s1' is within a prompt, and its agent is gone" in text
     said = warm.run("doctor", cwd=enabled.path).stdout
     name = shorten_id("s1")
     assert f"! session {name} stopped within a prompt: 'gitcp doctor --fix' ends it\n" in said
@@ -212,7 +212,7 @@ def test_a_turn_without_a_process_counts_as_left_after_an_hour(enabled: World) -
     state = {**agent.state, "agent_process": None}
     path = enabled.path / ".git/entire-sessions/s1.json"
     path.write_text(json.dumps(state))
-    assert "in a turn" not in doctor(enabled)[1]
+    assert "within a prompt" not in doctor(enabled)[1]
     path.write_text(json.dumps({**state, "last_interaction_time": "2020-01-01T00:00:00Z"}))
     assert "without an event for an hour" in doctor(enabled)[1]
 
@@ -350,7 +350,7 @@ def test_a_dead_session_is_left_alone_when_the_person_skips_it(
     enabled: World, dead: Agent, answer: bytes
 ) -> None:
     text = at_terminal(enabled, answer)
-    assert "its agent is gone: [k]eep/[c]ondense/[d]iscard/[s]kip" in text
+    assert "stopped within a prompt: [k]eep/[c]ondense/[d]iscard/[s]kip" in text
     assert dead.state["phase"] == "active" and enabled.streams
 
 
@@ -362,7 +362,7 @@ def test_a_dead_session_is_kept_on_a_mere_enter(enabled: World, dead: Agent) -> 
 
 
 def test_a_dead_session_is_condensed_when_the_person_says_so(enabled: World, dead: Agent) -> None:
-    stored = re.search(r"stored as checkpoint ([0-9a-f]{12})", at_terminal(enabled, b"c\n"))
+    stored = re.search(r"stored \('gitcp show ([0-9a-f]{12})'\)", at_terminal(enabled, b"c\n"))
     assert stored, "under an id of its own"
     first = enabled.committed(stored[1])["s1"]
     assert "make more" in first["transcript"] and "one.txt" in first["files_touched"]
@@ -375,7 +375,7 @@ def test_a_dead_session_is_condensed_when_the_person_says_so(enabled: World, dea
 
 
 def test_a_dead_session_is_discarded_when_the_person_says_so(enabled: World, dead: Agent) -> None:
-    assert "its work is archived" in at_terminal(enabled, b"d\n")
+    assert "its work is put aside" in at_terminal(enabled, b"d\n")
     assert dead.state["phase"] == "ended" and dead.state["streams"] == []
     assert enabled.streams == [] and enabled.open() == []
     (archive,) = enabled.archives

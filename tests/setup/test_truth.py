@@ -16,7 +16,7 @@ from gitcp.errors import Busy
 from gitcp.git.repo import Repo
 from gitcp.setup.care import switches, table
 from gitcp.setup.care.case import Case
-from gitcp.setup.care.findings import make_finding
+from gitcp.setup.care.findings import Diagnosis, Finding
 from tests.support import warm
 from tests.support.copies import plant
 from tests.support.harness import V1, World
@@ -24,10 +24,6 @@ from tests.support.installed import git, write
 from tests.support.paths import TOP
 from tests.support.scenes import Scenes
 from tests.support.screens import ALL_WELL
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gitcp.text.record_types import Finding
 
 Break = Callable[[World], object]
 MANIFEST = ".git/gitcp/installed/manifest.json"
@@ -285,7 +281,7 @@ def test_the_settings_of_an_administrator_decide_whether_hooks_run(
     ):
         managed.write_text(there)
         found = switches.find_switches(client, "", {str(own): given})
-        assert [one["subject"] for one in found] == named
+        assert [one.subject for one in found] == named
 
 
 @pytest.mark.parametrize(
@@ -397,10 +393,10 @@ def test_doctor_says_why_it_could_not_mend_what_is_left(enabled: World) -> None:
         raise Busy("'session-s1' is locked by another process")
 
     with Case(Repo.find(str(enabled.path))) as case:
-        item = table.mend_finding(
-            case, fail, make_finding("bad-state", "s1", "it is torn"), "fixed"
-        )
-    assert item["reason"] == "it is torn; not fixed: 'session-s1' is locked by another process"
+        torn = Diagnosis(table.find_row("bad-state"), Finding("bad-state", "s1", "it is torn"))
+        left = table.mend_finding(case, torn, fail)
+    why = "s1: it is torn; not fixed: 'session-s1' is locked by another process"
+    assert left.build_record()["reason"] == why
     enabled.git("commit", "-q", "--allow-empty", "-m", "x\n\nEntire-Checkpoint: 0123456789ab")
     assert "not stored; not fixed: what it needs is not here" in doctor(enabled, "--fix")[1]
 

@@ -20,7 +20,7 @@ from tests.support.checkpoints import V1, blob, forget, git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.text.record_types import Finding
+    from tests.support.harness import Json
 
 Broken = Callable[["Store"], object]
 UNKNOWN = "0123456789ab"
@@ -80,12 +80,14 @@ class Store:
         path.write_text("")
         os.utime(path, (1e9, 1e9))
 
-    def check(self, **options: bool) -> list[Finding]:
+    def check(self, **options: bool) -> list[Json]:
         return self.check_at(self.path, **options)
 
     @staticmethod
-    def check_at(path: Path, **options: bool) -> list[Finding]:
-        return list(table.check_store(Repo.find(str(path)), **options))
+    def check_at(path: Path, **options: bool) -> list[Json]:
+        """The records of gitcp-fsck(1)."""
+        found = table.check_store(Repo.find(str(path)), **options)
+        return [each.build_stored_record() for each in found]
 
 
 def branch(name: str) -> Broken:
@@ -188,6 +190,14 @@ def only_stored(store: Store) -> None:
 def scratch(store: Store) -> None:
     store.old("gitcp/tmp/git-1/ab/file")
     os.utime(store.git_dir / "gitcp/tmp/git-1", (1e9, 1e9))
+
+
+def killed_bisection(store: Store) -> None:
+    place = store.path.parent / "gitcp-bisect-0a"
+    place.mkdir()
+    note = store.git_dir / "gitcp/bisect/gitcp-bisect-0a"
+    note.parent.mkdir(parents=True)
+    note.write_bytes(os.fsencode(place))
 
 
 def lost_note(store: Store) -> None:
@@ -330,6 +340,7 @@ MENDED: dict[str, tuple[Broken, str]] = {
         lambda s: s.old("refs/heads/entire/checkpoints/v1.lock"), "lock"),
     "a scratch file of a dead process": (lambda s: s.old("gitcp/tmp/1-2-3"), "leftover"),
     "a scratch directory of a dead process": (scratch, "leftover"),
+    "a scratch directory of a killed bisection": (killed_bisection, "killed-command"),
 }  # fmt: skip
 
 

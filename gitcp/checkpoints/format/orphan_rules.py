@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, TypedDict
 
-    from gitcp.text.record_types import Finding
-
     class Ref(TypedDict):
         """A record of type ref; time: of its commit, in seconds since 1970."""
 
@@ -64,12 +62,6 @@ def is_settled(state: Mapping[str, Any]) -> bool:
     if state.get("turn_checkpoint_ids") or state.get("unread"):
         return False
     return not any(stream["files"] for stream in state["streams"])
-
-
-def build_finding(kind: str, subject: str, reason: str, **facts: object) -> Finding:
-    """A record of type finding; settled: whether it may be deleted now."""
-    head = {"type": "finding", "kind": kind, "severity": "note", "subject": subject}
-    return {**head, "reason": reason, "settled": True, **facts}
 
 
 def list_possible_owners(name: str) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitcp.checkpoints.format.orphan_rules import KINDS
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK
@@ -16,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.text.record_types import Finding
+    from gitcp.setup.care.upkeep import Orphan
 
 OPTIONS = (
     make_flag("-f --force", "delete the items instead of listing them"),
@@ -36,55 +38,66 @@ def run(argv: Sequence[str]) -> int:
     """Show what is settled, or delete it."""
     args = cli.parse("clean", OPTIONS, argv)
     force = args.force and not args.dry_run
-    settled, kept = clean_settled(args.older_than, force, args.edits)
+    settled, kept = _clean_settled(args.older_than, force, args.edits)
     if args.json:
-        records = [{**finding, "deleted": force} for finding in settled]
-        return cli.write_records([*records, *({**finding, "deleted": False} for finding in kept)])
+        records = [{**orphan.build_record(), "deleted": force} for orphan in settled]
+        records += [{**orphan.build_record(), "deleted": False} for orphan in kept]
+        return cli.write_records(records)
     cli.show(*format_report(settled, kept, force))
     return OK
 
 
-def clean_settled(
-    older_than: int | None, force: bool, edits: bool
-) -> tuple[list[Finding], list[Finding]]:
-    """(the settled findings, which are deleted if force is set; those that are kept for now)."""
+class _Cleaned(NamedTuple):
+    """settled: was deleted, or would be; kept: is not, for now."""
+
+    settled: list[Orphan]
+    kept: list[Orphan]
+
+
+def _clean_settled(older_than: int | None, force: bool, edits: bool) -> _Cleaned:
+    """Find what is settled, and delete it if force is set."""
     repo = Repo.find()
     ages = upkeep.find_ages(repo, older_than, edits)
     term.show_line("looking for what is settled")
-    findings = upkeep.find_orphans(repo, ages)
-    kept = [finding for finding in findings if not finding["settled"]]
-    settled = [finding for finding in findings if finding["settled"]]
-    if not force:
-        return settled, kept
-    term.show_line(f"deleting {count_noun(len(settled), 'item')}")
-    return upkeep.delete_settled(repo, ages, settled), kept
+    orphans = upkeep.find_orphans(repo, ages)
+    kept = [orphan for orphan in orphans if not orphan.is_settled]
+    settled = [orphan for orphan in orphans if orphan.is_settled]
+    if force:
+        term.show_line(f"deleting {count_noun(len(settled), 'item')}")
+        settled = upkeep.delete_settled(repo, ages, settled)
+    return _Cleaned(settled, kept)
 
 
 def format_report(
-    settled: Sequence[Finding], recent: Sequence[Finding], force: bool
+    settled: Sequence[Orphan], recent: Sequence[Orphan], force: bool
 ) -> Iterator[str]:
     """The report, in the groups of the original program
     (doc/formats.md "The original program")."""
-    if settled:
-        count = count_noun(len(settled), "item" if force else "orphaned item")
-        yield f"{'Deleted' if force else 'Found'} {count}:"
-        yield from _format_groups(settled)
-    else:
+    if not settled:
         yield "No orphaned items to clean up."
+    elif force:
+        yield f"Deleted {count_noun(len(settled), 'item')}:"
+    else:
+        yield f"Found {count_noun(len(settled), 'orphaned item')}:"
+    yield from _format_groups(settled)
     if recent:
         yield f"\nKept until it is old ({len(recent)}):"
-        yield from (f"  {finding['subject']}  {finding['reason']}" for finding in recent)
+        yield from map(_format_orphan, recent)
     if settled and not force:
         yield "\nRun with --force to delete these items."
-    if force and any("ref" in finding for finding in settled):
+    if force and any(orphan.ref for orphan in settled):
         yield "\ngit prunes their objects in time; 'git gc --prune=now' does it at once."
 
 
-def _format_groups(findings: Iterable[Finding]) -> Iterator[str]:
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(finding["kind"], []).append(finding)
+def _format_groups(orphans: Iterable[Orphan]) -> Iterator[str]:
+    groups: dict[str, list[Orphan]] = {}
+    for orphan in orphans:
+        groups.setdefault(orphan.kind, []).append(orphan)
     for kind, heading in KINDS.items():
         if kind in groups:
             yield f"\n{heading} ({len(groups[kind])}):"
-            yield from (f"  {finding['subject']}  {finding['reason']}" for finding in groups[kind])
+            yield from map(_format_orphan, groups[kind])
+
+
+def _format_orphan(orphan: Orphan) -> str:
+    return f"  {orphan.subject}  {orphan.reason}"

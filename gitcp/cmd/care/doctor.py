@@ -8,7 +8,7 @@ from gitcp import record
 from gitcp.checkpoints import listing
 from gitcp.commands import JSON, make_flag
 from gitcp.errors import NO, OK
-from gitcp.extras.imports import linking
+from gitcp.extras.imports import counts, unasked
 from gitcp.extras.reports import stored_sessions
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
@@ -25,8 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.setup.care.case import Mend, Row
-    from gitcp.text.record_types import Finding
+    from gitcp.setup.care.findings import Diagnosis, Mend
 
 OPTIONS = (
     make_flag("--fix", "repair it, asking at a terminal"),
@@ -41,29 +40,28 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
-    linking.import_silently(repo)
+    unasked.import_silently(repo)
     if args.fix and not args.dry_run:
         items = _fix(repo, args.json)
     else:
-        items = [item for _, item in table.diagnose_repository(repo)]
+        items = table.diagnose_repository(repo)
     if args.json:
-        cli.write_records(items)
+        cli.write_records(item.build_record() for item in items)
     else:
         _print_findings(repo, items, args.verbose, tried=args.fix and not args.dry_run)
-    if any("fixed" not in item for item in items):
-        return NO
-    return OK
+    if all(item.done for item in items):
+        return OK
+    return NO
 
 
-def _print_findings(repo: Repo, items: Sequence[Finding], everything: bool, tried: bool) -> None:
+def _print_findings(repo: Repo, items: Sequence[Diagnosis], everything: bool, tried: bool) -> None:
     state = installation.read_state(repo)
     if state == installation.ENABLED:
         beginning = ""
     else:
         beginning = explain_beginning(state, not repo.top)
     if everything:
-        reasons = findings.list_reasons(items, lambda kind: table.find_row(kind).words, tried=tried)
-        cli.show(*reasons)
+        cli.show(*findings.list_reasons(items, tried=tried))
         if beginning:
             cli.show(f"gitcp is not recording here: {beginning}")
     else:
@@ -72,15 +70,15 @@ def _print_findings(repo: Repo, items: Sequence[Finding], everything: bool, trie
             causes.append(sentences.Cause("gitcp is not recording here", beginning, False))
         lines = draw_causes(causes, _describe_there(repo), cli.read_width())
         cli.page_lines(lines, paged=False)
-    unsaid = [item for item in items if "--fix" not in findings.format_remedy(item)]
-    if not tried and any(item.get("fix") for item in unsaid):
+    unsaid = [item for item in items if "--fix" not in item.spell_remedy()]
+    if not tried and any(item.fix for item in unsaid):
         cli.page_lines([[("'gitcp doctor --fix' repairs what it can", "dim")]], paged=False)
     home = os.path.expanduser("~")
     unchecked = [name for name in installation.list_enabled(repo) if not is_looked_at(name)]
     if unchecked and everything:
         names = ", ".join(unchecked)
         cli.show(f"not checked: whether conversations of {names} were recorded")
-    cli.show(*linking.list_deletions(repo, home, linking.count_conversations(repo, home)))
+    cli.show(*counts.list_deletions(repo, home, counts.count_conversations(repo, home)))
 
 
 def _describe_there(repo: Repo) -> str:
@@ -90,38 +88,53 @@ def _describe_there(repo: Repo) -> str:
     return describe_there(len(names), stored.count_tasks(), listing.count_carrying(repo))
 
 
-def _fix(repo: Repo, quiet: bool) -> list[Finding]:
-    """Mend the findings that have a fix, if the person agrees, who is asked once about each."""
+def _fix(repo: Repo, quiet: bool) -> list[Diagnosis]:
+    """Mend the findings that have a fix, if the person agrees, who is asked once about all that
+    have one cause."""
     chosen: dict[str, Mend | None] = {}
 
-    def mend(row: Row, item: Finding) -> Finding:
-        question = _ask_for(item)
-        if question not in chosen:
-            chosen[question] = _choose_mend(row, item, quiet)
+    def mend(found: Diagnosis) -> Diagnosis:
         with Case(repo, ctx=record.open_context(repo)) as case:
-            return table.mend_finding(case, chosen[question], item, "fixed")
+            return table.mend_finding(case, found, chosen.get(_identify(found)))
 
-    def find(mends: bool) -> list[Finding]:
-        return [mend(row, item) if mends else item for row, item in table.diagnose_repository(repo)]
+    def find(mends: bool) -> list[Diagnosis]:
+        listed = table.diagnose_repository(repo)
+        if not mends:
+            return listed
+        groups: dict[str, list[Diagnosis]] = {}
+        for found in listed:
+            if found.fix:
+                groups.setdefault(_identify(found), []).append(found)
+        for cause, items in groups.items():
+            if cause not in chosen:
+                chosen[cause] = _choose_mend(items, quiet)
+        return [mend(found) for found in listed]
 
-    return table.mend_all(find, "fixed")
+    return table.mend_all(find)
 
 
-def _ask_for(item: Finding) -> str:
-    """What is wrong and what would be done, as a question without its mark."""
-    remedy = str(item["remedy"])
+def _identify(found: Diagnosis) -> str:
+    """What is the same in all findings that one answer of the person is for."""
+    cause = sentences.identify_cause(found)
+    if found.row.choices:
+        return f"{cause}: {found.finding.subject}"
+    return cause
+
+
+def _choose_mend(items: Sequence[Diagnosis], quiet: bool) -> Mend | None:
+    """The mend of findings with one cause, None if the person wants none."""
+    first = items[0]
+    row = first.row
+    if quiet or row.mend is None:
+        return row.mend
+    (cause,) = sentences.list_causes(items)
+    if row.choices:
+        return row.choices.get(cli.ask_choice(f"{cause.sentence}:", [*row.choices, "skip"]))
+    remedy = first.remedy
     if remedy.startswith(("'", "gitcp doctor")):
-        does = f"{item['fix']} it"
-    else:
-        does = remedy
-    return f"{item['reason']}: {does}"
-
-
-def _choose_mend(row: Row, item: Finding, quiet: bool) -> Mend | None:
-    """The mend of a finding, None if it has none or the person wants none."""
-    mend = row.mend if item["fix"] else None
-    if mend and row.choices and not quiet:
-        return row.choices.get(cli.ask_choice(f"{item['reason']}:", [*row.choices, "skip"]))
-    if mend and not quiet and not cli.ask_consent(f"{_ask_for(item)}?"):
-        return None
-    return mend
+        remedy = f"{first.fix} it"
+    if len(items) > 1 and remedy.endswith(" it"):
+        remedy = f"{remedy.removesuffix('it')}them"
+    if cli.ask_consent(f"{cause.sentence}: {remedy}?"):
+        return row.mend
+    return None

@@ -8,7 +8,7 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK
 from gitcp.git.objects.reading import split_windows
 from gitcp.git.repo import Repo
-from gitcp.setup.care import findings, space
+from gitcp.setup.care import space, space_sums
 from gitcp.terminal import cli
 from gitcp.text import spans, term
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.setup.care.findings import Sum
+    from gitcp.setup.care.space_sums import Sum
     from gitcp.text.record_types import Record
 
 _WINDOW = 500  # items after which the count is shown
@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
     items = space.list_items(Repo.find(), skip_sessions=args.by == "kind")
     windows = term.iterate_counted("measuring objects", split_windows(items, _WINDOW))
     each = (item for window in windows for item in window)
-    sums = findings.sum_items(each, args.by, time.time())
+    sums = space_sums.sum_items(each, args.by, time.time())
     if args.json:
         return cli.write_records(list_records(sums, args.by))
     for line in format_table(sums, args.by, args.bytes):
@@ -60,7 +60,7 @@ def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     def format_size(size: int) -> str:
         if exact:
             return str(size)
-        return findings.format_size(size)
+        return space_sums.format_size(size)
 
     rows = [(size, f"{_name_group(name, by)}  ({count})") for name, size, count in sums]
     rows.append((sum(size for _, size, _ in sums), "total"))
@@ -70,7 +70,7 @@ def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
 
 def _name_group(name: str, by: str) -> str:
     if by == "kind":
-        return findings.KINDS[name]
+        return space_sums.KINDS[name]
     if by == "session":
         return name or "of several sessions or none"
     ages = {"today": "less than a day old", "older": "older", "": "of unknown age"}

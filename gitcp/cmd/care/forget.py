@@ -135,8 +135,8 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
         raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = recorded
     if kind == "session":
-        return Choice(session=name)
-    return Choice(checkpoint=name)
+        return Choice(session_id=name)
+    return Choice(checkpoint_id=name)
 
 
 def _need_destinations(repo: Repo) -> list[Place]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gitcp.cmd.stages import upkeep
 from gitcp.errors import NO, OK
-from gitcp.setup.care import findings, table
+from gitcp.setup.care import findings
+from gitcp.setup.care.findings import Told
 from gitcp.terminal import cli
 from gitcp.text import term
 
@@ -12,45 +13,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.text.record_types import Finding
+    from gitcp.setup.care.findings import Diagnosis
 
 OPTIONS = upkeep.OPTIONS["check-store"]
+_FSCK = "gitcp fsck --fix"
 
 
 def run(argv: Sequence[str]) -> int:
     """Write the findings; NO if an error or a warning is not repaired."""
     args = cli.parse("fsck", OPTIONS, argv)
     failures = 0
-    listed = list["Finding"]()
-    for finding in upkeep.check_store((), args):
-        failures += findings.count_failures([finding])
+    listed: list[Diagnosis] = []
+    for found in upkeep.find_in_store(args):
+        failures += findings.count_failures([found])
         if args.json:
             term.hide_progress()
-            cli.write_records([finding])
+            cli.write_records([found.build_stored_record()])
         else:
-            listed.append(finding)
+            listed.append(found)
     term.hide_progress()
-    rows = [_build_row(finding, args.fix) for finding in listed]
-    lines = findings.group_lines(rows, args.verbose)
+    told = [_tell(found, args.fix) for found in listed]
+    lines = findings.group_lines(told, args.verbose)
     cli.show(*lines)
-    if lines != findings.group_lines(rows, True):
+    if lines != findings.group_lines(told, True):
         print("\n'gitcp fsck -v' shows each of them")
-    others = {item["kind"] for item, row in zip(listed, rows, strict=True) if "--fix" not in row[2]}
-    if not args.fix and any(table.find_row(kind).fix for kind in others):
+    unsaid = [found for found, each in zip(listed, told, strict=True) if "--fix" not in each.remedy]
+    if not args.fix and any(found.row.fix for found in unsaid):
         print("\n'gitcp fsck --fix' repairs what it can")
     return NO if failures else OK
 
 
-def _build_row(finding: Finding, tried: bool) -> tuple[str, str, str]:
-    """The row of a finding for group_lines(); tried: whether to repair it was tried."""
-    row = table.find_row(finding["kind"])
+def _tell(found: Diagnosis, tried: bool) -> Told:
+    """What is told of a finding; tried: whether to repair it was tried."""
+    row = found.row
     problem = f"{row.words} ({row.code})"
-    done = finding.get("repaired")
-    if done:
-        return f"repaired: {problem}", f"{finding['subject']}: {done}", ""
-    remedy = {"remedy": row.remedy, "fix": row.fix}
-    helps = findings.format_remedy(remedy, "gitcp fsck --fix", tried=tried)
-    if finding["severity"] == findings.NOTE:  # nothing has to be done
-        helps = ""
-    place = f"{finding['subject']}: {finding['reason']}"
-    return f"{finding['severity']}: {problem}", place, helps
+    subject = found.finding.subject
+    if found.done:
+        return Told(f"repaired: {problem}", f"{subject}: {found.done}", "")
+    remedy = ""
+    if found.severity != findings.NOTE:  # of a note nothing has to be done
+        remedy = findings.spell_remedy(row.get_remedy(), row.fix, _FSCK, tried=tried)
+    place = f"{subject}: {found.build_stored_record()['reason']}"
+    return Told(f"{found.severity}: {problem}", place, remedy)

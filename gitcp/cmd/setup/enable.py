@@ -12,8 +12,8 @@ from gitcp.checkpoints import stored
 from gitcp.checkpoints.share import places
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error, UsageError
-from gitcp.extras.imports import linking
-from gitcp.extras.reports import reports
+from gitcp.extras.imports import counts, linking
+from gitcp.extras.reports import workspace
 from gitcp.git import files, refs
 from gitcp.git.repo import Repo
 from gitcp.setup import adapters, configured_hooks, install, takeover
@@ -72,12 +72,21 @@ _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 
 def _read_options(args: Namespace) -> Options:
+    scope = "local"
+    if args.user:
+        scope = "user"
     if args.shared:
         scope = "shared"
-    else:
-        scope = "user" if args.user else "local"
-    options = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
-    return install.Options(list(dict.fromkeys(args.agent)), *options, skills=args.skills)
+    return install.Options(
+        list(dict.fromkeys(args.agent)),
+        scope,
+        force=args.force,
+        strategy=args.strategy,
+        guard=args.guard,
+        worktree=args.worktree,
+        destination=args.checkpoints,
+        skills=args.skills,
+    )
 
 
 def run(argv: Sequence[str]) -> int:
@@ -135,8 +144,8 @@ def _enable(args: Namespace, options: Options) -> int:
 def _say_next(repo: Repo) -> None:
     """Say what the person can do after an installation."""
     home = os.path.expanduser("~")
-    kept = linking.count_conversations(repo, home)
-    cli.show(*linking.describe_counts(repo, home, kept))
+    kept = counts.count_conversations(repo, home)
+    cli.show(*counts.describe_counts(repo, home, kept))
     if kept:
         _offer_import(repo, home)
     if sys.stdout.isatty():
@@ -193,10 +202,10 @@ def _announce(note: str) -> str:
 def _enable_everywhere(args: Namespace) -> int:
     """Set up all repositories, with an older git new ones and those below directories; print what
     was done and left out."""
-    repos = reports.find_below(args.directory)
+    repos = workspace.find_below(args.directory)
     done, left = install.install_person(args.agent, args.force, args.dry_run)
     for client in map(agents.get_client, args.agent or _NAMES):
-        left += [str(finding["reason"]) for finding in switches.find_switches(client, "", {})]
+        left += [found.reason for found in switches.find_switches(client, "", {})]
     cli.show(*(map(_announce, done) if args.dry_run else done))
     count = 0
     for repo in repos:
@@ -345,7 +354,7 @@ def _name_hook(write: Write) -> str:
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     findings = list(installation.find_in_hooks(repo))
-    kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
+    kept = [found.reason for found in findings if found.kind == "kept-hook"]
     first = [note for note in notes if note.startswith(("found ", enabling.NONE_FOUND))]
     cli.show_whole(*first, *done, *(note for note in notes if note not in first), *kept)
     if not (done or findings or console.is_incomplete()):

@@ -12,13 +12,13 @@ from gitcp.checkpoints.share import places
 from gitcp.cmd.ask import log
 from gitcp.commands import JSON, make_flag
 from gitcp.errors import OK, Error, GitError, UsageError
-from gitcp.extras.imports import linking
+from gitcp.extras.imports import unasked
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.setup import guard_files
-from gitcp.setup.care import table
-from gitcp.terminal import cli, history, rows
+from gitcp.setup.care import sentences, work_status
+from gitcp.terminal import cli, lanes, rows
 from gitcp.terminal.status import draw_status
 from gitcp.text import console, term
 
@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.text.record_types import Record
+    from gitcp.setup.care.work_status import Status
     from gitcp.text.spans import Line
 
 OPTIONS = (
@@ -46,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find_here()
     log.look_at_head(repo)
     guard_files.write_configured(repo)
-    linking.import_silently(repo)
+    unasked.import_silently(repo)
     with suppress(Error):  # a repository that can only be read
         settled = places.settle(repo)
         if settled:
@@ -54,21 +54,25 @@ def run(argv: Sequence[str]) -> int:
     if args.watch:
         return _watch_status(repo, args.verbose)
     try:
-        records = table.gather_status(repo)
+        status = work_status.gather_status(repo)
     except GitError as e:
         raise Error(f"{e.shorten()}; 'gitcp doctor' says more") from None
     if args.json:
-        status, sessions, streams = records
-        return cli.write_records([status, *sessions, *streams])
-    cli.page_lines(_draw_lines(*records, args.verbose), paged=False)
+        return cli.write_records([status.about, *status.sessions, *status.streams])
+    cli.page_lines(_draw_lines(status, args.verbose), paged=False)
     return OK
 
 
-def _draw_lines(
-    status: Record, sessions: list[Record], streams: list[Record], verbose: bool
-) -> list[Line]:
-    width = cli.read_width() or rows.NO_LIMIT
-    return draw_status(status, sessions, streams, term.format_since, width, verbose)
+def _draw_lines(status: Status, verbose: bool) -> list[Line]:
+    return draw_status(
+        status.about,
+        status.sessions,
+        status.streams,
+        term.format_since,
+        cli.read_width() or rows.NO_LIMIT,
+        verbose,
+        sentences.list_causes(status.findings),
+    )
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:
@@ -77,17 +81,17 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
     last: object = None
     at_terminal = sys.stdout.isatty()
     while True:
-        status, sessions, streams = table.gather_status(repo)
+        status = work_status.gather_status(repo)
         with Objects(repo):
-            at_work = commits.list_lanes(repo, [s["session_id"] for s in sessions])
-        first, *rest = _draw_lines(status, sessions, streams, verbose)
-        drawn = history.draw_open_sessions(at_work, time.time(), term.format_since)
+            at_work = commits.list_lanes(repo, [s["session_id"] for s in status.sessions])
+        first, *rest = _draw_lines(status, verbose)
+        drawn = lanes.draw_open_sessions(at_work, time.time(), term.format_since)
         frame = [first, *drawn, *rest]
         if at_terminal:
             width, height = get_terminal_size()
-            frame = [history.fit_line(line, width) for line in islice(frame, height - 1)]
+            frame = [rows.fit_line(line, width) for line in islice(frame, height - 1)]
         # Without a terminal a changed age alone is not printed.
-        state = frame if at_terminal else (status, sessions, streams, at_work)
+        state = frame if at_terminal else (status, at_work)
         if state != last:
             print(_CLEAR if at_terminal else "\n" if last else "", end="", flush=True)
             cli.page_lines(frame, paged=False)

@@ -11,7 +11,7 @@ from gitcp.events.pre_push import share_abandoned
 from gitcp.git.objects import Objects
 from gitcp.git.places import clean_url
 from gitcp.git.repo import Repo
-from gitcp.setup.care.findings import format_size
+from gitcp.setup.care.space_sums import format_size
 from gitcp.terminal import cli
 from gitcp.text import console, term
 from gitcp.text.prompt_text import name_prompt

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from gitcp.text.record_types import Finding, Record, Records
+    from gitcp.setup.care.findings import Diagnosis
+    from gitcp.text.record_types import Record, Records
 
 _DAY = 86400  # seconds
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)"
@@ -71,17 +72,24 @@ def _build_deletion(record: Record) -> tuple[str, str]:
     return ref, oid
 
 
-def check_store(_: object, args: Namespace) -> Iterator[Finding]:
+def check_store(_: object, args: Namespace) -> Iterator[Record]:
+    """The records of find_in_store()."""
+    for found in find_in_store(args):
+        yield found.build_stored_record()
+
+
+def find_in_store(args: Namespace) -> Iterator[Diagnosis]:
     """The findings that args ask for, one at a time."""
-    for finding in table.check_store(Repo.find(), secrets=args.secrets, fix=args.fix):
-        if not args.quiet or finding["severity"] != findings.NOTE:
-            yield finding
+    for found in table.check_store(Repo.find(), secrets=args.secrets, fix=args.fix):
+        if not args.quiet or found.severity != findings.NOTE:
+            yield found
 
 
-def list_orphans(_: object, args: Namespace) -> list[Finding]:
+def list_orphans(_: object, args: Namespace) -> list[Record]:
     """A record of type finding for each orphan (core.orphan_rules); nothing is written."""
     repo = Repo.find()
-    return upkeep.find_orphans(repo, upkeep.find_ages(repo, args.older_than))
+    orphans = upkeep.find_orphans(repo, upkeep.find_ages(repo, args.older_than))
+    return [orphan.build_record() for orphan in orphans]
 
 
 OPTIONS = {

@@ -1,4 +1,4 @@
-"""A case, which checks look at; and the rows of the table of findings."""
+"""A case, which checks look at."""
 
 from __future__ import annotations
 
@@ -6,27 +6,23 @@ import errno
 from functools import cached_property
 
 from gitcp.checkpoints import stored
-from gitcp.errors import Error, format_error
+from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.git.objects import Objects
 from gitcp.record import session
 from gitcp.record.session import others
 from gitcp.record.stream import ARCHIVE, parse_tip, read_copy, read_metadata
 from gitcp.record.turn import sessions
-from gitcp.setup.care.findings import ERROR, make_finding
-from gitcp.text import ids, term
-from gitcp.text.ids import NOTES
+from gitcp.setup.care.space import OURS
+from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from gitcp.checkpoints.format.orphan_rules import Ages
     from gitcp.git.repo import Repo
     from gitcp.record import Context
-    from gitcp.text.record_types import Finding, Marker, State, Stream, Tip
+    from gitcp.text.record_types import Marker, State, Stream, Tip
 
-OURS = ("refs/heads/entire", "refs/gitcp", NOTES, "refs/entire")
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(if)%(worktreepath)%(then)held%(end)"
 
 
@@ -109,9 +105,13 @@ class Survey:
     @cached_property
     def _named(self) -> set[str]:
         """The ids of the streams that states and markers name."""
-        markers = filter(None, self.markers.values())
-        named = {stream["id"] for marker in markers for stream in marker["streams"]}
-        return named | {stream["id"] for state in self.states for stream in state["streams"]}
+        named: set[str] = set()
+        for marker in self.markers.values():
+            if marker:
+                named |= {stream["id"] for stream in marker["streams"]}
+        for state in self.states:
+            named |= {stream["id"] for stream in state["streams"]}
+        return named
 
     def list_broken_refs(self) -> list[str]:
         """The refs whose object is missing."""
@@ -122,7 +122,8 @@ class Survey:
         self.read_copy(tip, tip["session_id"])  # fills _metadata
         keys = {tip["stream"], tip["session_id"], _get_branch(tip), *self._metadata[tip["oid"]]}
         numbers = set().union(*(self._naming.get(key, ()) for key in keys))
-        return [s for n in sorted(numbers) if self._has_stream(s := self.states[n], tip)]
+        possible = [self.states[number] for number in sorted(numbers)]
+        return [state for state in possible if self._has_stream(state, tip)]
 
     def is_orphaned(self, tip: Tip) -> bool:
         """Whether neither a state nor a marker names a stream."""
@@ -136,9 +137,8 @@ class Survey:
     def list_lost(self, state: State) -> list[Stream]:
         """The streams with files that a state names and no ref has."""
         known = {tip["stream"] for tip in self.tips}
-        return [
-            stream for stream in state["streams"] if stream["files"] and stream["id"] not in known
-        ]
+        with_files = [stream for stream in state["streams"] if stream["files"]]
+        return [stream for stream in with_files if stream["id"] not in known]
 
     def is_settled(self, tip: Tip) -> bool:
         """Whether commits have settled an orphaned stream: each of its sessions has a state that
@@ -264,59 +264,3 @@ class Case:
                 raise
             # What checks have built is built again; a finding names the disk.
             self.repo.objects.packs.abandon()
-
-
-class Row:
-    """A row of the table of findings.
-
-    words: the meaning of the code, as gitcp-check-store(1) has it.  fix: the name of mend in the
-    records of gitcp-doctor(1), '' if only a person can mend it.  remedy: what the person can do,
-    a command or a sentence; of a finding that has a fix, what the fix does to it ("end it").
-    choices: word -> another mend that the person may choose at a terminal.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        severity: str,
-        words: str,
-        fix: str = "",
-        mend: Mend | None = None,
-        remedy: str = "",
-        choices: Mapping[str, Mend] | None = None,
-    ) -> None:
-        self.code = code
-        self.severity = severity
-        self.words = words
-        self.fix = fix
-        self.mend = mend
-        self.remedy = remedy or ("repair it" if fix else "")
-        self.choices = choices or {}
-
-
-BLIND = Row("not-looked", ERROR, "something could not be checked",
-    remedy="repair what else is found, then check again")  # fmt: skip
-
-
-def search_case(case: Case, checks: Checks) -> Iterator[tuple[Row, Finding]]:
-    """Run the checks in their order; yield each finding with its row, as it comes."""
-    for number, (look, rows) in enumerate(checks.items()):
-        term.show_count("checking", number, len(checks))
-        table = {row.code: row for row in rows}
-        try:
-            for finding in look(case):
-                row = table[finding["kind"]]
-                yield row, {**finding, "severity": finding["severity"] or row.severity}
-        except (Error, OSError) as e:  # a check that fails does not hide the findings of others
-            why = f"the check could not finish: {format_error(e)}"
-            finding = make_finding(BLIND.code, case.repo.common, why)
-            yield BLIND, {**finding, "severity": BLIND.severity}
-    term.hide_progress()
-
-
-if TYPE_CHECKING:
-    Check = Callable[[Case], Iterator[Finding]]
-
-    Mend = Callable[[Case, Finding], str]  # returns what was done, '' for nothing
-
-    Checks = Mapping[Check, tuple[Row, ...]]  # check -> the rows of its findings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
 
 from gitcp.checkpoints import heads, merging, stored, writing
 from gitcp.checkpoints.redact import pictures
@@ -36,36 +37,37 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import State
 
 
+@dataclass(slots=True)
 class Choice:
     """What to forget: one session, one checkpoint, what is older than a time, or everything."""
 
-    def __init__(self, session: str = "", checkpoint: str = "", before: float = 0.0) -> None:
-        """before: seconds since 1970."""
-        self._session = session
-        self._checkpoint = checkpoint
-        self._before = before
+    session_id: str = ""
+    checkpoint_id: str = ""
+    before: float = 0.0  # seconds since 1970
 
     def has(self, checkpoint_id: str, entry: SessionEntry) -> bool:
         """Whether a session's part in a checkpoint is chosen."""
-        if self._session or self._checkpoint:
-            return self._session == entry["session_id"] or self._checkpoint == checkpoint_id
+        if self.session_id or self.checkpoint_id:
+            return self.session_id == entry["session_id"] or self.checkpoint_id == checkpoint_id
         return self._is_before(entry["metadata"].get("created_at"))
 
     def has_turn(self, session_id: str, time: float) -> bool:
         """Whether a turn of a session, last at work at a time (s since 1970), is chosen."""
-        if self._session or self._checkpoint:
-            return self._session == session_id
-        return not self._before or time < self._before
+        if self.session_id or self.checkpoint_id:
+            return self.session_id == session_id
+        return not self.before or time < self.before
 
     def list_sessions(self, repo: Repo) -> list[str]:
         """The sessions of which everything is forgotten."""
-        if self._checkpoint:
+        if self.checkpoint_id:
             return []
-        if self._session:
-            return [self._session]
+        if self.session_id:
+            return [self.session_id]
         known = {*others.list_state_ids(repo), *others.list_marked_ids(repo)}
         known |= {held_lines.find_session(ref, known) for ref in refs.list_refs(repo, ids.EDITS)}
-        return sorted(name for name in known if not self._before or self._is_over(repo, name))
+        if self.before:
+            known = {name for name in known if self._is_over(repo, name)}
+        return sorted(known)
 
     def _is_over(self, repo: Repo, session_id: str) -> bool:
         state = others.peek_state(repo, session_id)
@@ -74,7 +76,7 @@ class Choice:
 
     def _is_before(self, time: object) -> bool:
         """Whether a time is before the chosen one, if there is one; an unknown time is not."""
-        return not self._before or 0 < parse_time(time) < self._before
+        return not self.before or 0 < parse_time(time) < self.before
 
 
 _SQLITE_ENDS = ("-journal", "-wal", "-shm")
@@ -170,7 +172,9 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
         for name in others.list_state_ids(repo):
             if name in owners:
                 others.forget_state(repo, name)
-            elif (state := session.load_state(repo, name)) and _drop_streams(state, streams):
+                continue
+            state = session.load_state(repo, name)
+            if state and _drop_streams(state, streams):
                 save_work(repo, state)
         for name in owners:
             session.forget_marker(repo, name)
@@ -181,8 +185,9 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
             files.remove_private(repo, file.path)
     for top in repo.list_folders():
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
-    for folder in ("kept", "corrupt") if owners else ():  # of which session is not known
-        shutil.rmtree(repo.join_shared(folder), ignore_errors=True)
+    if owners:
+        for folder in ("kept", "corrupt"):  # of which session is not known
+            shutil.rmtree(repo.join_shared(folder), ignore_errors=True)
     stream_list.forget_expired(repo, owners)
     _remove_what_extras_wrote(repo)
 
@@ -192,13 +197,16 @@ def _remove_what_extras_wrote(repo: Repo) -> None:
     asked for."""
     heads.forget(repo)
     for file in private_files.FILES:
-        if file.writer == "extras":
-            is_shared = file.place == private_files.COMMON
-            for folder in [repo.join_shared()] if is_shared else repo.list_folders():
-                path = os.path.join(folder, file.name)
-                files.remove_private(repo, path)
-                for end in _SQLITE_ENDS:
-                    files.remove_file(path + end)
+        if file.writer != "extras":
+            continue
+        folders = repo.list_folders()
+        if file.place == private_files.COMMON:
+            folders = [repo.join_shared()]
+        for folder in folders:
+            path = os.path.join(folder, file.name)
+            files.remove_private(repo, path)
+            for end in _SQLITE_ENDS:
+                files.remove_file(path + end)
 
 
 def _drop_streams(state: State, streams: Collection[str]) -> bool:

@@ -20,8 +20,7 @@ from gitcp.record import locate_heard, locate_off
 from gitcp.record.session import is_home
 from gitcp.setup import adapters, configured_hooks, git_hooks, hook_texts, install, lfs, takeover
 from gitcp.setup.care import switches
-from gitcp.setup.care.case import Row
-from gitcp.setup.care.findings import WARNING, make_finding
+from gitcp.setup.care.findings import ENABLE, WARNING, Finding, Row
 from gitcp.setup.clients import enabling, own_files, settings
 from gitcp.setup.install import find_main_worktree
 
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 
     from gitcp.agents import Client
     from gitcp.git.repo import Repo
-    from gitcp.setup.care.case import Case, Check, Checks
-    from gitcp.text.record_types import Finding
+    from gitcp.setup.care.case import Case
+    from gitcp.setup.care.checks import Check, Checks
 
 WEEK = 7 * 86400
 _PAGE = 4096  # bytes, the least that a disk gives
@@ -40,7 +39,6 @@ ENABLED = "enabled"
 DISABLED = "disabled"
 ABSENT = "not set up"
 _LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
-ENABLE = "enable"  # the fix of an installation
 
 
 def read_state(repo: Repo) -> str:
@@ -68,8 +66,10 @@ def _has_persons_hooks(repo: Repo) -> bool:
 
 def list_enabled(repo: Repo) -> list[str]:
     """The agents whose entries enable wrote, here or for all of the person's repositories."""
-    entries = [entry for record in takeover.load_all(repo)[0] for entry in record.entries]
-    return sorted({entry["agent"] for entry in entries if entry.get("agent")})
+    names: set[str] = set()
+    for record in takeover.load_all(repo)[0]:
+        names |= {entry["agent"] for entry in record.entries if entry.get("agent")}
+    return sorted(names)
 
 
 def look_at_record(case: Case) -> Iterator[Finding]:
@@ -79,27 +79,32 @@ def look_at_record(case: Case) -> Iterator[Finding]:
     remedy = "gitcp enable"
     for path in install.find_no_directories(repo):
         reason = f"'{path}' is not a directory, so nothing is recorded"
-        yield make_finding("manifest", path, reason, remedy=remedy)
+        yield Finding("manifest", path, reason, remedy=remedy)
     if not os.path.isdir(folder) and os.path.lexists(folder):
         return
     for e in takeover.load_all(repo)[1]:
-        yield make_finding("manifest", e.path, str(e), remedy=remedy)
+        yield Finding("manifest", e.path, str(e), remedy=remedy)
     if read_state(repo) != ABSENT:
         return
     if len(git_hooks.list_missing(repo, git_hooks.find_folder(repo))) < len(hook_texts.HOOKS):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
-        yield make_finding("manifest", folder, reason, remedy=remedy)
-    elif names := list_enabled(repo):
+        yield Finding("manifest", folder, reason, remedy=remedy)
+        return
+    names = list_enabled(repo)
+    if names:
         who = ", ".join(map(get_agent_type, names))
         reason = f"{who} is recorded by your own settings, and git has no hooks of gitcp here"
-        yield make_finding(
-            "own-settings", folder, f"{reason}: commits are linked late", remedy=remedy
-        )
+        yield Finding("own-settings", folder, f"{reason}: commits are linked late", remedy=remedy)
 
 
 def make_check(find: Callable[[Repo], Iterable[Finding]]) -> Check:
     """A check that is made only where gitcp records."""
-    return lambda case: iter(find(case.repo) if read_state(case.repo) == ENABLED else ())
+
+    def look(case: Case) -> Iterator[Finding]:
+        if read_state(case.repo) == ENABLED:
+            yield from find(case.repo)
+
+    return look
 
 
 def find_no_room(repo: Repo) -> Iterator[Finding]:
@@ -114,7 +119,7 @@ def find_no_room(repo: Repo) -> Iterator[Finding]:
         if e.errno in (errno.ENOSPC, errno.EDQUOT):
             remedy = "make room"
         reason = f"nothing can be written to '{folder}', so nothing is recorded: {e.strerror}"
-        yield make_finding("no-room", folder, reason, remedy=remedy)
+        yield Finding("no-room", folder, reason, remedy=remedy)
 
 
 def find_in_hooks(repo: Repo) -> Iterator[Finding]:
@@ -128,7 +133,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     missing = git_hooks.list_missing(repo, where)
     if missing and os.path.lexists(where) and not os.path.isdir(where):
         reason = f"git runs no hooks here: '{where}' is not a directory"
-        yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
+        yield Finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
     hooks = {hook: git_hooks.read_texts(repo, where, hook) for hook in hook_texts.HOOKS}
     if missing:
@@ -147,15 +152,16 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         remedy = "gitcp enable --force"
         if inside:
             remedy = "gitcp enable"
-        yield make_finding("git-hook", where, reason, remedy=remedy)
+        yield Finding("git-hook", where, reason, remedy=remedy)
     if any(hook_texts.is_entire_hook(texts[""]) for texts in hooks.values()):
         reason = "Entire's hooks are back: two programs record the same work"
-        yield make_finding("entire", where, reason, remedy="gitcp enable")
+        yield Finding("entire", where, reason, remedy="gitcp enable")
     for path in git_hooks.list_forgotten([where]):
         remedy = "call it from there, or remove it"
-        yield make_finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
-    scripts = [text for texts in hooks.values() for text in texts.values()]
-    scripts += configured_hooks.read_commands(repo.config).values()
+        yield Finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
+    scripts = [*configured_hooks.read_commands(repo.config).values()]
+    for texts in hooks.values():
+        scripts += texts.values()
     programs = {hook_texts.parse_program(text) for text in scripts}
     for program in sorted(program for program in programs if program):
         yield from find_in_program(where, program, "git's hooks start")
@@ -171,7 +177,7 @@ def find_on_branches(repo: Repo) -> Iterator[Finding]:
         if missing:
             reason = f"on {branches} git runs '{folder}', where {', '.join(missing)} call no gitcp"
             remedy = "run 'gitcp enable' there, too"
-            yield make_finding("git-hook", folder, reason, remedy=remedy)
+            yield Finding("git-hook", folder, reason, remedy=remedy)
 
 
 def find_in_lfs(repo: Repo) -> Iterator[Finding]:
@@ -179,7 +185,7 @@ def find_in_lfs(repo: Repo) -> Iterator[Finding]:
     if repo.has_git and repo.top:
         reason, remedy = lfs.find_missing(repo)
         if reason:
-            yield make_finding("lfs", repo.common, reason, remedy=remedy)
+            yield Finding("lfs", repo.common, reason, remedy=remedy)
 
 
 def find_old_hooks(repo: Repo) -> Iterator[Finding]:
@@ -188,23 +194,20 @@ def find_old_hooks(repo: Repo) -> Iterator[Finding]:
         return
     where = git_hooks.find_folder(repo)
     records = takeover.load_all(repo)[0]
-    old = [
-        hook
-        for hook in hook_texts.WRITTEN
-        if any(
-            git_hooks.is_former(hook, text, records)
-            for text in git_hooks.read_texts(repo, where, hook).values()
-        )
-    ]
+    old: list[str] = []
+    for hook in hook_texts.WRITTEN:
+        texts = git_hooks.read_texts(repo, where, hook).values()
+        if any(git_hooks.is_former(hook, text, records) for text in texts):
+            old.append(hook)
     if old:
         verb = "was" if len(old) == 1 else "were"
         reason = f"{', '.join(old)} in '{where}' {verb} written by an older gitcp"
-        yield make_finding("old-hook", where, reason, remedy="gitcp enable")
+        yield Finding("old-hook", where, reason, remedy="gitcp enable")
     for hook, command in configured_hooks.read_commands(repo.config).items():
         program = hook_texts.parse_program(command)
         if program and command != hook_texts.build_command(hook, *program):
             reason = f"hook.{hook_texts.CONFIGURED}{hook} was written by an older gitcp"
-            yield make_finding("old-hook", hook, reason, remedy="gitcp enable")
+            yield Finding("old-hook", hook, reason, remedy="gitcp enable")
 
 
 def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[Finding]:
@@ -217,13 +220,13 @@ def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[
         if other:
             instead = f"; '{other}' stands in for it, more slowly"
         reason = f"{who} '{gone[0]}', which is gone{instead}"
-        yield make_finding("program", subject, reason, remedy="gitcp enable")
+        yield Finding("program", subject, reason, remedy="gitcp enable")
     elif hook_texts.is_upgraded(os.path.realpath(py), entry):
         reason = f"{who} '{py}', which is not the Python that gitcp was installed for"
-        yield make_finding("program", subject, reason, remedy="install gitcp again")
+        yield Finding("program", subject, reason, remedy="install gitcp again")
     elif not _can_run(py):
         reason = f"{who} '{py}', which cannot run"
-        yield make_finding("program", subject, reason, remedy="install gitcp again")
+        yield Finding("program", subject, reason, remedy="install gitcp again")
 
 
 def _can_run(py: str) -> bool:
@@ -244,7 +247,9 @@ def find_failures(repo: Repo) -> Iterator[Finding]:
     for seconds, message in hook_warnings.list_warnings(repo):
         if seconds > since:
             hook = message.partition(": ")[0]
-            messages.setdefault(hook if len(hook.split()) < 3 else "", []).append(message)
+            if len(hook.split()) > 2:
+                hook = ""
+            messages.setdefault(hook, []).append(message)
     for hook, failures in messages.items():
         count = "once"
         if len(failures) > 1:
@@ -254,12 +259,12 @@ def find_failures(repo: Repo) -> Iterator[Finding]:
         remedy = "this is shown until the hook succeeds"
         if all(_LATE.search(message) for message in failures):
             remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
-        yield make_finding("warning", repo.common, reason, remedy=remedy)
+        yield Finding("warning", repo.common, reason, remedy=remedy)
 
 
 def enable_again(case: Case, item: Finding) -> str:
     """Install again for the enabled agents; damaged files are moved aside."""
-    done = install.install(case.repo, install.Options(agents=list_enabled(case.repo))).done
+    done = install.install(case.repo, install.Options(list_enabled(case.repo))).done
     return "; ".join(["enabled again", *done])
 
 
@@ -312,7 +317,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
     names = list_enabled(repo)
     if not names:
         why = "no agent is recorded: none has hooks of gitcp"
-        yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
+        yield Finding("agent-hook", repo.common, why, remedy="gitcp enable")
     here = [state for state in case.states if is_home(repo, state)]
     called = {str(state.get("agent_type")) for state in here}
     for name in [name for name in names if name in list_names()]:  # adapters check their own
@@ -347,7 +352,7 @@ def _describe_silence(repo: Repo, client: Client) -> Finding:
     if client.TRUST_NOTE:
         hint = f"start it here; it {client.TRUST_NOTE}"
     reason = f"the hooks of {who} have not run{where} yet"
-    return make_finding("silent-agent", client.NAME, reason, remedy=hint)
+    return Finding("silent-agent", client.NAME, reason, remedy=hint)
 
 
 def _find_bare_worktrees(repo: Repo) -> Iterator[Finding]:
@@ -367,7 +372,7 @@ def _find_bare_worktrees(repo: Repo) -> Iterator[Finding]:
                 lacking.append(client.AGENT_TYPE)
         if lacking:
             reason = f"'{top}' has no hooks of {', '.join(lacking)}"
-            yield make_finding("worktree", top, reason, remedy="gitcp enable")
+            yield Finding("worktree", top, reason, remedy="gitcp enable")
 
 
 def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
@@ -385,11 +390,11 @@ def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     foreign = [file for file in absent if texts[file]]
     for file in foreign:
         reason = f"{client.AGENT_TYPE} is recorded in part: '{file}' is yours"
-        yield make_finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
+        yield Finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
     missing = [file for file in absent if file not in foreign]
     if missing:
         reason = f"{client.AGENT_TYPE} is recorded in part: '{missing[0]}' is gone"
-        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+        yield Finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
 
 
 def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
@@ -399,7 +404,7 @@ def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
         who = client.AGENT_TYPE
         reason = f"{who} started in a subdirectory does not read the settings of the top"
         what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
-        yield make_finding("subdirectory", os.getcwd(), reason, remedy=what)
+        yield Finding("subdirectory", os.getcwd(), reason, remedy=what)
 
 
 def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
@@ -425,20 +430,21 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
             commands = settings.list_commands(parsed, form)
         except (InputError, ValueError) as e:
             reason = f"{client.AGENT_TYPE} cannot read its settings '{path}': {e}"
-            yield make_finding("settings", path, reason, remedy="edit it")
+            yield Finding("settings", path, reason, remedy="edit it")
             return
         for event, command in commands:
             if mine(command):
                 events.add(event)
                 programs.add(tuple(settings.parse_programs(command)))
-    absent = [event for event, *_ in client.list_hooks() if event not in events]
+    needed = [event for event, *_ in client.list_hooks()]
+    absent = [event for event in needed if event not in events]
     if absent:
-        which = "is not recorded"
+        what = "is not recorded"
         if events:
-            which = f"runs no hook at {', '.join(absent)}"
+            what = f"runs no hook at {', '.join(absent)}"
         who = client.AGENT_TYPE
-        reason = f"{who} {which} in this worktree: its settings have no such hooks"
-        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+        reason = f"{who} {what} in this worktree: its settings have no such hooks"
+        yield Finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
     for program in sorted(program for program in programs if program):
         yield from find_in_program(name, program, f"the hooks of {client.AGENT_TYPE} start")
 
@@ -449,16 +455,20 @@ def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator
     rest."""
     entires = os.path.join(repo.worktree, client.ENTIRES)
     paths = [path for path, text in texts.items() if _has_entires(client, text)]
-    for path in [*paths, *([entires] if client.ENTIRES and os.path.isfile(entires) else [])]:
+    if client.ENTIRES and os.path.isfile(entires):
+        paths.append(entires)
+    for path in paths:
         stays = path == entires or bool(object_lists.list_tracked(repo, [path]))
-        writes, notes = takeover.plan_switch(repo) if stays else ([], [])
-        if writes or notes or not stays:
+        needs_switch = True
+        remedy = f"gitcp enable --agent {client.NAME}"
+        if stays:
+            writes, notes = takeover.plan_switch(repo)
+            needs_switch = bool(writes or notes)
             if notes:
                 remedy = "entire disable"
-            else:
-                remedy = f"gitcp enable --agent {client.NAME}"
+        if needs_switch:
             reason = f"Entire's hooks in '{path}' record the same work"
-            yield make_finding("entire", path, reason, remedy=remedy)
+            yield Finding("entire", path, reason, remedy=remedy)
 
 
 def _has_entires(client: Client, text: str) -> bool:

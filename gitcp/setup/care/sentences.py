@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitcp.setup.care.findings import ERROR, format_remedy
+from gitcp.setup.care.findings import ERROR
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate
 
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.text.record_types import Finding
+    from gitcp.setup.care.findings import Diagnosis, Finding
 
 
 @dataclass(slots=True)
@@ -42,6 +42,9 @@ unindexed-pack
 empty-object
     an object of git is an empty file, as a power cut leaves it
     {n} objects of git are empty files, as a power cut leaves them
+bad-journal
+    notes of who changed what cannot be read
+    notes of who changed what cannot be read
 bad-ref
     a name by which gitcp keeps its data in git leads to nothing
     {n} names by which gitcp keeps its data in git lead to nothing
@@ -76,8 +79,8 @@ not-a-stream
     a branch has a name that gitcp gives its own
     {n} branches have names that gitcp gives its own
 leftover
-    a killed command left something behind
-    killed commands left {n} things behind
+    a killed command left a file of its work behind
+    killed commands left {n} files of their work behind
 bad-summary bad-metadata bad-path bad-number
     what is stored of a commit is damaged
     what is stored of {n} commits is damaged
@@ -137,71 +140,57 @@ def _parse_table() -> dict[str, list[str]]:
 _SENTENCES = _parse_table()
 _OF_PARTS = _SENTENCES["missing-object"][1]
 _OF_WHOLE = _SENTENCES["broken-store"][1]
-_NOT_MENDED = "; not fixed: "
 _WAY = "'gitcp doctor -v' shows each"
 
 
-@dataclass(slots=True)
-class _Found:
-    """A finding.  remedy: what helps, or what was done."""
-
-    kind: str
-    subject: str
-    reason: str
-    remedy: str
-    is_error: bool
-    is_mended: bool
-
-    def identify_cause(self) -> str:
-        """What is the same in all findings of one cause."""
-        if self.kind in _SENTENCES:
-            cause = _SENTENCES[self.kind][1]
-        else:
-            cause = self.reason
-        return f"mended: {cause}" if self.is_mended else cause
-
-    def spell_alone(self) -> str:
-        """The sentence for this one, and why it could not be mended if that was tried."""
-        if self.kind not in _SENTENCES:
-            return self.reason.replace("\n", " ")
-        _, tried, why = self.reason.partition(_NOT_MENDED)
-        return f"{self._spell()}{tried}{why}"
-
-    def _spell(self) -> str:
-        return _SENTENCES[self.kind][0].format(
-            session=shorten_id(self.subject),
-            commit=abbreviate(self.subject),
-            branch=self.subject.removeprefix("refs/heads/"),
-            secret=self.reason.partition(" has ")[2] or "a possible secret",
-        )
-
-
-def list_causes(findings: Iterable[Finding], *, tried: bool = False) -> list[Cause]:
+def list_causes(diagnoses: Iterable[Diagnosis], *, tried: bool = False) -> list[Cause]:
     """The causes of findings, worst first, else in the order of their first findings.
 
-    tried: 'gitcp doctor --fix' was run, and what it mended has the key fixed."""
-    groups: dict[str, list[_Found]] = {}
-    for finding in findings:
-        found = _Found(
-            str(finding["kind"]),
-            str(finding["subject"]),
-            str(finding["reason"]),
-            str(finding.get("fixed") or format_remedy(finding, tried=tried)),
-            finding["severity"] == ERROR,
-            "fixed" in finding,
-        )
-        groups.setdefault(found.identify_cause(), []).append(found)
+    tried: 'gitcp doctor --fix' was run."""
+    groups: dict[str, list[Diagnosis]] = {}
+    for each in diagnoses:
+        groups.setdefault(identify_cause(each), []).append(each)
     if _OF_PARTS in groups:  # they name what the store as a whole lacks
         groups.pop(_OF_WHOLE, None)
-    causes = [_describe_cause(listed) for listed in groups.values()]
+    causes = [_describe_cause(listed, tried=tried) for listed in groups.values()]
     return sorted(causes, key=lambda cause: (cause.is_mended, not cause.is_error))
 
 
-def _describe_cause(listed: list[_Found]) -> Cause:
+def identify_cause(diagnosis: Diagnosis) -> str:
+    """What is the same in all findings of one cause."""
+    if diagnosis.finding.kind in _SENTENCES:
+        cause = _SENTENCES[diagnosis.finding.kind][1]
+    else:
+        cause = diagnosis.sentence
+    if diagnosis.done:
+        return f"mended: {cause}"
+    return cause
+
+
+def _describe_cause(listed: list[Diagnosis], *, tried: bool) -> Cause:
     first = listed[0]
-    sentence = first.spell_alone()
-    if len(listed) > 1 and first.kind in _SENTENCES:
-        sentence = _SENTENCES[first.kind][1].format(n=len(listed))
-    remedies = dict.fromkeys(found.remedy for found in listed)
-    remedy = first.remedy if len(remedies) == 1 else _WAY
-    return Cause(sentence, remedy, first.is_error, first.is_mended)
+    is_known = first.finding.kind in _SENTENCES
+    if len(listed) > 1 and is_known:
+        sentence = _SENTENCES[first.finding.kind][1].format(n=len(listed))
+    elif is_known:
+        sentence = _spell_one(first.finding)
+        if first.failure:
+            sentence += f"; not fixed: {first.failure}"
+    else:
+        sentence = first.build_record()["reason"].replace("\n", " ")
+    remedies: dict[str, None] = {}
+    for each in listed:
+        remedies[each.done or each.spell_remedy(tried=tried)] = None
+    remedy = _WAY
+    if len(remedies) == 1:
+        (remedy,) = remedies
+    return Cause(sentence, remedy, first.severity == ERROR, bool(first.done))
+
+
+def _spell_one(finding: Finding) -> str:
+    return _SENTENCES[finding.kind][0].format(
+        session=shorten_id(finding.subject),
+        commit=abbreviate(finding.subject),
+        branch=finding.subject.removeprefix("refs/heads/"),
+        secret=finding.reason.partition(" has ")[2] or "a possible secret",
+    )

@@ -20,8 +20,8 @@ from gitcp.record.session import make_id, others, process
 from gitcp.record.stream import ARCHIVE, archive_stream, peek_tip
 from gitcp.record.turn import sessions
 from gitcp.record.unheard import unrecorded
-from gitcp.setup.care import repair
-from gitcp.setup.care.findings import make_finding
+from gitcp.setup.care import mend_states
+from gitcp.setup.care.findings import Finding
 from gitcp.text import ids as ids_
 from gitcp.text.spans import abbreviate, count_noun
 from gitcp.text.times import parse_time
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record import Context
     from gitcp.setup.care.case import Case, Survey
-    from gitcp.text.record_types import Finding, State, Stream, Tip
+    from gitcp.text.record_types import State, Stream, Tip
 
 
 def look_at_states(case: Case) -> Iterator[Finding]:
@@ -48,41 +48,43 @@ def look_at_states(case: Case) -> Iterator[Finding]:
             continue
         fault = state.get("unreadable") or _find_fault(state["session_id"])
         if fault:
-            yield make_finding("bad-state", state["session_id"], fault)
+            yield Finding("bad-state", state["session_id"], fault)
             continue
         yield from _check_streams(survey, state)
         tip = find_newer(survey, state)
         if tip:
             reason = f"the copy on '{tip['ref']}' is newer"
-            yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
+            yield Finding("old-state", state["session_id"], reason, ref=tip["ref"])
         else:  # the repair writes the marker, too
             yield from _check_marker(survey, state)
     names = {state["session_id"] for state in states}
     for name in markers:
         if name not in names:
-            yield make_finding("lost-state", name, "it has a marker and no state")
+            yield Finding("lost-state", name, "it has a marker and no state")
     yield from _check_tips(survey)
+
+
+_JOINED = "joined to its session again"
 
 
 def look_at_unrecorded(case: Case) -> Iterator[Finding]:
     """Compare the conversations that clients keep of this repository with what was recorded."""
     found = unrecorded.look(case.repo).list_unrecorded()
     if found:
-        ids = [one.session for one in found]
+        names = tuple(one.session for one in found)
         reason = unrecorded.describe(found)
-        remedy = "gitcp import"
-        yield make_finding("unrecorded", case.repo.common, reason, remedy=remedy, sessions=ids)
+        yield Finding("unrecorded", case.repo.common, reason, remedy="gitcp import", sessions=names)
 
 
 def look_at_journal(case: Case) -> Iterator[Finding]:
     """Check the journal of each worktree, whose readers skip lines that they cannot read."""
     for path in (os.path.join(top, journal.NAME) for top in case.repo.list_folders()):
-        count = repair.count_unreadable_lines(path)
+        count = mend_states.count_unreadable_lines(path)
         if count:
             what = "it is not a text file"
             if count > 0:
                 what = f"{count} of its lines cannot be read"
-            yield make_finding("bad-journal", path, what)
+            yield Finding("bad-journal", path, what)
 
 
 def _find_fault(session_id: str) -> str:
@@ -101,7 +103,7 @@ def _check_streams(survey: Survey, state: State) -> Iterator[Finding]:
         reason = f"names stream '{stream['id']}' of {count}, which no ref has"
         oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
         complete = all(survey.repo.objects.read(oid) for oid in oids)
-        yield make_finding("lost-stream", state["session_id"], reason, complete)
+        yield Finding("lost-stream", state["session_id"], reason, complete)
 
 
 def find_newer(survey: Survey, state: State) -> Tip | None:
@@ -129,11 +131,11 @@ def _check_marker(survey: Survey, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if name in survey.markers:
         if not session.is_unsettled(state):
-            yield make_finding("bad-marker", name, "it has a marker and no open work")
+            yield Finding("bad-marker", name, "it has a marker and no open work")
         elif survey.markers[name] != session.build_marker(state):
-            yield make_finding("bad-marker", name, "its marker differs from its state")
+            yield Finding("bad-marker", name, "its marker differs from its state")
     elif session.is_unsettled(state):
-        yield make_finding("no-marker", name, "it has open work and no marker")
+        yield Finding("no-marker", name, "it has open work and no marker")
 
 
 def _check_tips(survey: Survey) -> Iterator[Finding]:
@@ -143,9 +145,9 @@ def _check_tips(survey: Survey) -> Iterator[Finding]:
         if survey.is_orphaned(tip) and not survey.is_settled(tip):
             last = f"session '{tip['session_id']}' wrote it last"
             reason = f"no state names it; {last}, and may have nothing else"
-            yield make_finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
+            yield Finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
     for ref in survey.strangers:
-        yield make_finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")
+        yield Finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")
 
 
 # Checks of sessions, git's locks and lost links, and their mends.
@@ -160,7 +162,7 @@ def look_at_processes(case: Case) -> Iterator[Finding]:
     if not session.can_see_processes():
         reason = "no process can be seen here: a session counts as left after an hour of silence"
         remedy = "let gitcp read /proc or run ps"
-        yield make_finding("unseen-processes", "ps", reason, remedy=remedy)
+        yield Finding("unseen-processes", "ps", reason, remedy=remedy)
 
 
 def look_at_sessions(case: Case) -> Iterator[Finding]:
@@ -175,21 +177,21 @@ def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
     why = transcripts.explain_unreadable(repo, state.get("transcript_path"))
     if why:
         reason = f"the transcript of session '{name}' is not stored any more: {why}"
-        yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
-    active = state.get("phase") == "active"
-    here = (state.get("worktree_id") or "") == repo.worktree_id
-    if active and (why := _explain_left(state)):
-        if here:
-            remedy = "end it"
-        else:
+        yield Finding("unread-transcript", name, reason, remedy="let its owner read it")
+    is_here = (state.get("worktree_id") or "") == repo.worktree_id
+    if state.get("phase") != "active":
+        if state.get("turn_checkpoint_ids"):
+            count = count_noun(len(state["turn_checkpoint_ids"]), "checkpoint")
+            reason = f"session '{name}' has an incomplete transcript in {count}"
+            yield Finding("provisional", name, reason, remedy="complete it", has_mend=is_here)
+        return
+    why_left = _explain_left(state)
+    if why_left:
+        remedy = "end it"
+        if not is_here:
             remedy = f"run this in '{state.get('worktree_path')}'"
-        finding = make_finding("dead-session", name, f"session '{name}' is {why}", remedy=remedy)
-        yield finding if here else {**finding, "fix": ""}
-    elif not active and state.get("turn_checkpoint_ids"):
-        count = count_noun(len(state["turn_checkpoint_ids"]), "checkpoint")
-        reason = f"session '{name}' has an incomplete transcript in {count}"
-        finding = make_finding("provisional", name, reason, remedy="complete it")
-        yield finding if here else {**finding, "fix": ""}
+        reason = f"session '{name}' is {why_left}"
+        yield Finding("dead-session", name, reason, remedy=remedy, has_mend=is_here)
 
 
 def _explain_left(state: State) -> str:
@@ -198,10 +200,10 @@ def _explain_left(state: State) -> str:
     if process.is_alive(agent):
         return ""
     if session.is_gone(agent):
-        return "in a turn, and its agent is gone"
+        return "within a prompt, and its agent is gone"
     last_event = parse_time(state.get("last_interaction_time"))
     if last_event < time.time() - STUCK:
-        return "in a turn without an event for an hour"
+        return "within a prompt without an event for an hour"
     return ""
 
 
@@ -217,7 +219,7 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
             continue
         if is_stale:
             reason = f"'{path}' was left behind, and git writes nothing until it is removed"
-            yield make_finding("git-lock", path, reason, remedy="remove it if no git runs")
+            yield Finding("git-lock", path, reason, remedy="remove it if no git runs")
 
 
 def look_at_links(case: Case) -> Iterator[Finding]:
@@ -228,34 +230,39 @@ def look_at_links(case: Case) -> Iterator[Finding]:
         checkpoint = link["checkpoint_id"]
         reason = f"commit {abbreviate(commit)} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"
-        yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
+        yield Finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
     states = [state for state in case.states if not state.get("unreadable")]
-    missing = (unhooked.list_missing(case.repo, states, among) for among in ("", None))
-    new = (oid for links in missing for oid, name, _ in links if name == unhooked.NEW)
-    for commit in dict.fromkeys(new):
+    new: dict[str, None] = {}
+    for among in ("", None):
+        for oid, name, _ in unhooked.list_missing(case.repo, states, among):
+            if name == unhooked.NEW:
+                new[oid] = None
+    for commit in new:
         reason = f"no hook saw commit {abbreviate(commit)} being made, which has a session's work"
-        yield make_finding("lost-link", commit, reason, remedy="link it by a note")
+        yield Finding("lost-link", commit, reason, remedy="link it by a note")
 
 
 def link_commit(case: Case, item: Finding) -> str:
     """Link a commit by a note to the checkpoint that it lost, or that it has not got yet."""
-    if not item.get("checkpoint_id"):
+    if not item.checkpoint_id:
         with case.ctx as ctx:
             linked = [
                 *unhooked.link_range(ctx, "", dry_run=False),
                 *relink.link_left_behind(ctx),
             ]
-            return "linked" if linked else ""
-    notes.add_link(case.repo, item["subject"], item["checkpoint_id"])
-    carried.follow_lines(case.repo, [item["subject"]])
-    return "linked"
+            if linked:
+                return _JOINED
+            return ""
+    notes.add_link(case.repo, item.subject, item.checkpoint_id)
+    carried.follow_lines(case.repo, [item.subject])
+    return _JOINED
 
 
 def end_session(case: Case, item: Finding) -> str:
     """End a session whose agent is gone."""
     with case.ctx as ctx:
-        store_relink.end_session(ctx, item["subject"])
-        unread.read_on(ctx, item["subject"], whole=True)
+        store_relink.end_session(ctx, item.subject)
+        unread.read_on(ctx, item.subject, whole=True)
     return "ended; its work stays saved"
 
 
@@ -263,25 +270,25 @@ def end_and_store(case: Case, item: Finding) -> str:
     """End a session, and store its transcript as a checkpoint."""
     end_session(case, item)
     with case.ctx as ctx:
-        checkpoint_id = _store_session(ctx, item["subject"])
-    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays saved"
+        checkpoint_id = _store_session(ctx, item.subject)
+    return f"ended, and stored ('gitcp show {checkpoint_id}'); its work stays saved"
 
 
 def end_and_discard(case: Case, item: Finding) -> str:
     """End a session, and discard its work that no commit has."""
     end_session(case, item)
     with case.ctx as ctx:
-        _discard_work(ctx, item["subject"])
-    return "ended; its work is archived, the files stay as they are"
+        _discard_work(ctx, item.subject)
+    return "ended; its work is put aside, the files stay as they are"
 
 
 def complete_transcripts(case: Case, item: Finding) -> str:
     """Store the transcript as it is now in the checkpoints of a session's last turn."""
     with case.ctx as ctx:
-        state = _read_state(ctx, item["subject"])
+        state = _read_state(ctx, item.subject)
         condense.finalize(ctx.repo, state)
         ctx.keep(state)
-        unread.read_on(ctx, item["subject"], whole=True)
+        unread.read_on(ctx, item.subject, whole=True)
     return "completed as far as its transcript goes"
 
 
@@ -306,7 +313,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
             "created_at": format_now(),
             "branch": condense.read_branch(ctx.repo),
             "checkpoints_count": state["checkpoint_count"],
-            "files_touched": sorted({path for s in state["streams"] for path in s["files"]}),
+            "files_touched": sorted(_list_paths(state)),
             "agent": state.get("agent_type"),
             "turn_id": state.get("turn_id"),
             **condense.note_spent(state, stored),
@@ -325,18 +332,23 @@ def _discard_work(ctx: Context, session_id: str) -> None:
     it is."""
     state = _read_state(ctx, session_id)
     with exclusive(ctx.repo, f"stream-{ctx.repo.worktree_hash}"):
-        tips = [
-            tip for stream in state["streams"] if (tip := _find_unshared(ctx, session_id, stream))
-        ]
-        for tip in tips:
+        tips = [_find_unshared(ctx, session_id, stream) for stream in state["streams"]]
+        for tip in filter(None, tips):
             updates = [archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
             refs.update_refs(ctx.repo, updates, "gitcp: doctor")
-    paths = {path for stream in state["streams"] for path in stream["files"]}
-    edits.let_edits_go(ctx.repo, session_id, paths)
+    edits.let_edits_go(ctx.repo, session_id, _list_paths(state))
     state["streams"] = []
     state["checkpoint_count"] = 0
     session.clear_verdict(state)
     ctx.keep(state)
+
+
+def _list_paths(state: State) -> set[str]:
+    """The files of all streams of a session."""
+    paths: set[str] = set()
+    for stream in state["streams"]:
+        paths.update(stream["files"])
+    return paths
 
 
 def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
@@ -344,12 +356,11 @@ def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     tip = peek_tip(ctx.repo.objects, stream["ref"])
     if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(ARCHIVE):
         return None
-    session_ids = {
-        marker["session_id"]
-        for marker in others.read_markers(ctx.repo)
-        if any(marked["id"] == stream["id"] for marked in marker["streams"])
-    }
-    return None if session_ids - {session_id} else tip
+    for marker in others.read_markers(ctx.repo):
+        marked = [each["id"] for each in marker["streams"]]
+        if marker["session_id"] != session_id and stream["id"] in marked:
+            return None
+    return tip
 
 
 def _read_state(ctx: Context, session_id: str) -> State:

@@ -25,8 +25,8 @@ from gitcp.record.session.others import list_marked_ids
 from gitcp.record.session.process import is_alive
 from gitcp.record.stream import ARCHIVE
 from gitcp.record.turn.sessions import read_state
-from gitcp.setup.care.case import OURS
-from gitcp.text.ids import CHECKPOINTS, EDITS, SESSION_KEY, parse_checkpoint_ref
+from gitcp.setup.care.space_sums import Item
+from gitcp.text.ids import CHECKPOINTS, EDITS, NOTES, SESSION_KEY, parse_checkpoint_ref
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
     from gitcp.git.private_files import File
     from gitcp.git.repo import Repo
-    from gitcp.setup.care.findings import Item
     from gitcp.text.record_types import State
 
     Owner = tuple[str, str, float]  # kind, session id or '', time
     Sessions = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
 
+OURS = ("refs/heads/entire", "refs/gitcp", NOTES, "refs/entire")
 _WINDOW = 20_000  # objects that one process of git is asked the sizes of
 _SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
 _SMALL = (notes.REF, summaries.REF)
@@ -93,18 +93,24 @@ def list_edits(repo: Repo) -> Iterator[Item]:
 def _list_objects(repo: Repo, skip_sessions: bool) -> Iterator[tuple[str, Owner]]:
     """(oid, owner) of every object that only gitcp's refs reach."""
     lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
-    refs = dict(decode_name(line).split(" ") for line in lines)
-    present = _read_sizes(repo, list(refs.values()))
-    refs = {ref: oid for ref, oid in refs.items() if oid in present and ref != MEMORY}
-    sources = [ref for ref in stored.list_sources(repo) if ref in refs]
-    sources += [ref for ref in refs if parse_checkpoint_ref(ref)]
-    ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
+    tips = dict(decode_name(line).split(" ") for line in lines)
+    tips.pop(MEMORY, None)
+    present = _read_sizes(repo, list(tips.values()))
+    names = [ref for ref, oid in tips.items() if oid in present]
+    sources = {ref for ref in stored.list_sources(repo) if ref in names}
+    sources |= {ref for ref in names if parse_checkpoint_ref(ref)}
+    own = {ref for ref in names if ref.startswith(OURS)}
+    ours = [ref for ref in names if ref in own | sources]
     if not ours:
         return
     owners, bases = _read_commits(repo, ours)
-    theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
-    permanent = [ref for ref in ours if ref in sources or ref in _SMALL]
-    sessions: Sessions = {} if skip_sessions else _map_sessions(repo)
+    others_refs = [ref for ref in names if ref not in ours]
+    theirs = [ref for ref in others_refs if not ref.endswith(_SHARED)]
+    lasting = sources.union(_SMALL)
+    permanent = [ref for ref in ours if ref in lasting]
+    sessions: Sessions = {}
+    if not skip_sessions:
+        sessions = _map_sessions(repo)
     without = ["HEAD", *theirs, *bases]
     temporary = [ref for ref in ours if ref not in permanent]
     # An object that a checkpoint has too counts as the checkpoint's.
@@ -134,23 +140,30 @@ def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator
             break
         for oid, size in _read_sizes(repo, list(window)).items():
             kind, session_id, time = window[oid]
-            yield {"kind": kind, "session_id": session_id, "time": time, "bytes": size}
+            yield Item(kind, session_id, time, size)
 
 
-def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
-    """(commit -> its owner, for the commits of gitcp's refs; the base commits of streams)."""
-    _, out = repo.git.run(*_LOG, stdin=encode_lines(refs))
-    owners = {}
-    bases = set()
+class _Commits(NamedTuple):
+    """The commits of gitcp's refs."""
+
+    owners: dict[str, Owner]
+    bases: list[str]  # the base commits of streams
+
+
+def _read_commits(repo: Repo, names: list[str]) -> _Commits:
+    _, out = repo.git.run(*_LOG, stdin=encode_lines(names))
+    owners: dict[str, Owner] = {}
+    bases: set[str] = set()
     known = frozenset(others.list_state_ids(repo))
     fields = iter(decode_name(out).split("\0"))
     for oid, ref, when, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
         session = held_lines.find_session(ref, known)
-        session = session or ("" if "," in sessions else sessions)
+        if not session and "," not in sessions:
+            session = sessions
         owners[oid] = (_choose_kind(ref), session, float(when or 0))
         if base.strip("0"):
             bases.add(base)
-    return owners, sorted(bases)
+    return _Commits(owners, sorted(bases))
 
 
 def _choose_kind(ref: str) -> str:
@@ -172,7 +185,7 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
     if not ours:
         return
     present = _read_sizes(repo, without)
-    names = [*ours, *(f"^{name}" for name in without if name in present)]
+    names = [*ours, *(f"^{name}" for name in present)]
     args = (*_WALK, "--missing=allow-any")
     for line in repo.git.stream_records(*args, sep=b"\n", stdin=encode_lines(names)):
         oid, _, path = decode_name(line).partition(" ")
@@ -243,18 +256,23 @@ class Owned(NamedTuple):
 def list_owned(repo: Repo, word: str) -> Iterator[Owned]:
     """The private files of sessions to which the table gives this word (core/private_files)."""
     for file in filter(lambda file: file.is_of_session, private_files.list_files(word)):
+        paths = [repo.join_shared()]
         if file.place == WORKTREE:
             paths = repo.list_folders()
-        else:
-            paths = [repo.join_shared()]
         for name in file.name.split("/"):
-            paths = [
-                os.path.join(path, each)
-                for path in paths
-                for each in (files.list_names(path) if name.startswith("<") else [name])
-            ]
+            paths = [*_list_below(paths, name)]
         for path in paths:
             yield Owned(file, path, orphan_rules.list_possible_owners(os.path.basename(path)))
+
+
+def _list_below(folders: Iterable[str], name: str) -> Iterator[str]:
+    """The paths of a name in folders; of `<anything>` those of all that is there."""
+    for folder in folders:
+        names = [name]
+        if name.startswith("<"):
+            names = files.list_names(folder)
+        for each in names:
+            yield os.path.join(folder, each)
 
 
 def _measure_file(path: str, kind: str, session_id: str) -> Iterator[Item]:
@@ -262,7 +280,7 @@ def _measure_file(path: str, kind: str, session_id: str) -> Iterator[Item]:
         st = os.lstat(path)
     except OSError:
         return  # gone meanwhile
-    yield {"kind": kind, "session_id": session_id, "time": st.st_mtime, "bytes": st.st_size}
+    yield Item(kind, session_id, st.st_mtime, st.st_size)
 
 
 def list_surplus(repo: Repo) -> list[str]:
@@ -272,7 +290,7 @@ def list_surplus(repo: Repo) -> list[str]:
         return []
     sizes: dict[str, int] = {}
     for item in list_edits(repo):
-        sizes[item["session_id"]] = sizes.get(item["session_id"], 0) + item["bytes"]
+        sizes[item.session_id] = sizes.get(item.session_id, 0) + item.size
     return orphan_rules.choose_surplus(sizes, _list_settled(repo, sizes), ceiling)
 
 
@@ -346,11 +364,13 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     known = set(others.list_state_ids(repo))
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
-            state = None
+            runs = False
+            last = 0.0
             if session_id in known:
                 state = read_state(repo, session_id)
-            runs = bool(state and is_alive(state.get("agent_process")))
-            order.append((runs, get_last_seen(state) if state else 0.0, session_id))
+                runs = is_alive(state.get("agent_process"))
+                last = get_last_seen(state)
+            order.append((runs, last, session_id))
     return [session_id for _, _, session_id in sorted(order)]
 
 

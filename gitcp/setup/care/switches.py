@@ -7,7 +7,7 @@ import tomllib
 
 from gitcp.errors import InputError
 from gitcp.git import decode_name, files
-from gitcp.setup.care.findings import make_finding
+from gitcp.setup.care.findings import Finding
 from gitcp.setup.clients import json_text
 
 TYPE_CHECKING = False
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.agents import Client
-    from gitcp.text.record_types import Finding
 
 
 def find_switches(client: Client, top: str, texts: Mapping[str, str]) -> Iterator[Finding]:
@@ -58,7 +57,7 @@ def _list_further(client: Client, top: str) -> list[str]:
 
 def _make(client: Client, path: str, key: str, what: str) -> Finding:
     reason = f"'{key}' in '{path}': {client.AGENT_TYPE} {what}"
-    return make_finding("no-hooks", path, reason, remedy="change it to be recorded")
+    return Finding("no-hooks", path, reason, remedy="change it to be recorded")
 
 
 def _get(parsed: Mapping[str, Any], key: str) -> object:

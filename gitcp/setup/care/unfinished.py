@@ -10,7 +10,7 @@ import os
 
 from gitcp.errors import Busy
 from gitcp.record.snapshot import index
-from gitcp.setup.care.findings import make_finding
+from gitcp.setup.care.findings import Finding
 from gitcp.steps import effects, undo
 from gitcp.steps.back import steps
 from gitcp.steps.commits import scratch, split
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gitcp.record import Context
     from gitcp.setup.care.case import Case
     from gitcp.steps.back.steps import Mover
-    from gitcp.text.record_types import Finding
 
 _FIX = "gitcp doctor --fix"
 
@@ -33,7 +32,7 @@ def look_at_unfinished(case: Case) -> Iterator[Finding]:
     """Report the commands of this worktree that were killed half way."""
     if case.repo.top:
         for what in _list_unfinished(case.repo):
-            yield make_finding("unfinished", case.repo.worktree, what, remedy=_FIX)
+            yield Finding("unfinished", case.repo.worktree, what, remedy=_FIX)
 
 
 def _list_unfinished(repo: Repo) -> Iterator[str]:
@@ -45,7 +44,7 @@ def _list_unfinished(repo: Repo) -> Iterator[str]:
             locked = ", and the index is locked"
         yield f"a step of the undo log was killed half way{locked}"
     if split.is_unlinked(repo) and _is_free(split.hold(repo)):
-        yield "'gitcp split' was killed before it had stored the checkpoints of its commits"
+        yield "'gitcp split' was killed before it had stored the conversations of its commits"
     if scratch.is_in_place(repo) and _is_free(scratch.hold(repo)):
         yield "'gitcp bisect --in-place' was killed, and the worktree is at a state that it tested"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gitcp.checkpoints.format import orphan_rules
-from gitcp.checkpoints.format.orphan_rules import build_finding, format_days
+from gitcp.checkpoints.format.orphan_rules import format_days
 from gitcp.errors import Error, Moved
 from gitcp.git import files, refs
 from gitcp.git.files import exclusive, locate_lock
@@ -21,11 +22,11 @@ from gitcp.record.session.others import list_marked_ids
 from gitcp.record.session.process import is_alive
 from gitcp.record.stream import ARCHIVE, read_changes, save_work, stream_list
 from gitcp.record.unheard import unrecorded
-from gitcp.setup.care import repair
 from gitcp.setup.care.case import Case
-from gitcp.setup.care.repair import SCRATCH_AGE
+from gitcp.setup.care.findings import NOTE
+from gitcp.setup.care.leftovers import list_leftovers, remove_leftover
+from gitcp.setup.care.mend_objects import SCRATCH_AGE
 from gitcp.setup.care.space import get_last_seen, is_settled, list_owned, list_surplus
-from gitcp.setup.care.stored import list_leftovers, remove_leftover
 from gitcp.steps import abandoned, undo
 from gitcp.text import ids
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.orphan_rules import Ages
     from gitcp.git.repo import Repo
     from gitcp.setup.care.case import Survey
-    from gitcp.text.record_types import Finding, Record, State, Tip
+    from gitcp.text.record_types import Record, State, Tip
 
 # Finding changes nothing.
 LOG = "expired-undo"
@@ -44,21 +45,71 @@ STEPS = "expired-steps"
 KEPT = "kept-file"
 
 
-def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
+@dataclass(slots=True)
+class Orphan:
+    """Something that no session and no commit needs.
+
+    subject: a ref, a session, or a path.  is_settled: whether it may be deleted now.  ref, oid: the
+    ref that goes with it, and its value.  tip: the stream.  stream: the id of one that no ref has.
+    alone: session -> the paths of its state that only this records.  session_id: whose edits it is.
+    revision: of the state, None without one.  time: when it was last written; before: the time
+    before which steps of an undo log go.  Both in seconds since 1970."""
+
+    kind: str
+    subject: str
+    reason: str
+    is_settled: bool = True
+    ref: str = ""
+    oid: str = ""
+    tip: Tip | None = None
+    stream: str = ""
+    alone: dict[str, list[str]] = field(default_factory=dict)
+    session_id: str = ""
+    revision: int | None = None
+    time: int | None = None
+    before: int = 0
+
+    def build_record(self) -> Record:
+        """The record `finding` (gitcp-record(5))."""
+        record: Record = {
+            "type": "finding",
+            "kind": self.kind,
+            "severity": NOTE,
+            "subject": self.subject,
+            "reason": self.reason,
+            "settled": self.is_settled,
+        }
+        facts: Record = {
+            "ref": self.ref,
+            "oid": self.oid,
+            "stream": self.stream,
+            "alone": self.alone,
+            "session_id": self.session_id,
+            "before": self.before,
+        }
+        record |= {name: value for name, value in facts.items() if value}
+        if self.revision is not None:
+            record["revision"] = self.revision
+        if self.time is not None:
+            record["time"] = self.time
+        return record
+
+
+def find_ages(repo: Repo, age: int | None = None, all_edits: bool = False) -> Ages:
     """The ages by gitcp.archive-expire and gitcp.state-expire; age: days for both instead.
 
-    edits: the edits of settled sessions expire at once."""
+    all_edits: the edits of settled sessions expire at once."""
     archive = repo.config.get_option("gitcp.archive-expire")
     state = repo.config.get_option("gitcp.state-expire")
     if age is not None:
         archive = state = age
     day = orphan_rules.DAY
-    return orphan_rules.Ages(time.time(), archive * day, state * day, edits)
+    return orphan_rules.Ages(time.time(), archive * day, state * day, all_edits)
 
 
-def look_at_orphans(case: Case) -> Iterator[Finding]:
-    """Findings of the kinds of orphan_rules, in its order.  `settled` is false for a stream without
-    a state until it is as old as an expired archive."""
+def look_at_orphans(case: Case) -> Iterator[Orphan]:
+    """Orphans of the kinds of orphan_rules, in its order.  A stream without a state is not settled
+    until it is as old as an expired archive."""
     survey = case.survey
     ages = case.ages or find_ages(case.repo)
     expired = {state["session_id"]: state for state in survey.states if is_expired(state, ages)}
@@ -71,18 +122,18 @@ def look_at_orphans(case: Case) -> Iterator[Finding]:
         last = get_last_seen(state)
         reason = f"{state['phase']} and settled, not used for {format_days(ages.now - last)}"
         revision = state.get("revision", 0)
-        yield build_finding("settled-state", name, reason, time=int(last), revision=revision)
+        yield Orphan("settled-state", name, reason, time=int(last), revision=revision)
     for kind, path, owners in _list_session_files(survey):
         # A new session may write its files before its state.
         is_old = not owners.isdisjoint(expired) or files.is_older(path, SCRATCH_AGE)
         if owners.isdisjoint(lasting) and is_old:
-            yield build_finding(kind, path, "its session has no state that lasts")
+            yield Orphan(kind, path, "its session has no state that lasts")
     for path, reason in list_leftovers(survey.repo):
-        yield build_finding("leftover", path, reason)
+        yield Orphan("leftover", path, reason)
     yield from _find_steps(survey, ages)
 
 
-def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Finding]:
+def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Orphan]:
     """The edits of sessions without a state that lasts, and those of settled sessions if
     gitcp.max-edits is exceeded or ages.edits is set."""
     surplus = set(list_surplus(survey.repo))
@@ -102,8 +153,10 @@ def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Findi
         elif ages.edits and is_settled(survey.repo, session_id):
             why = "its session is settled"
         if why:
-            facts = {"session_id": session_id, "revision": revisions.get(session_id)}
-            yield build_finding("orphan-edits", ref, why, oid=oid, ref=ref, **facts)
+            revision = revisions.get(session_id)
+            yield Orphan(
+                _EDITS, ref, why, oid=oid, ref=ref, session_id=session_id, revision=revision
+            )
 
 
 def _read_time(survey: Survey, oid: str) -> float:
@@ -143,30 +196,52 @@ def _list_session_files(survey: Survey) -> Iterator[_SessionFile]:
             yield _SessionFile("session-lock", locate_lock(repo, name), {session_id})
 
 
-def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
+def _find_streams(survey: Survey, ages: Ages) -> Iterator[Orphan]:
     """The streams that no state names, and old ones: archives, and branches of a base that no
     worktree is on.  A stream of an active session is not listed.
 
     `alone`: session -> the paths of its state that only this stream records; they are settled
     with it.
     """
-    doomed: list[tuple[str, Tip, str]] = []
+    doomed: list[tuple[Tip, _Expiry]] = []
     for tip in survey.tips:
-        kind, lifetime, why = _judge_stream(survey, tip, ages)
+        expiry = _judge_stream(survey, tip, ages)
         age = ages.now - _read_change_time(survey.repo, tip)
-        reason = f"{why}; {format_days(age)} old"
-        if kind and age >= lifetime and tip["ref"] not in survey.held:
-            doomed.append((kind, tip, reason))
-        elif kind in ("orphan-stream", "settled-stream"):
-            yield build_finding(kind, tip["ref"], reason, settled=False, **_list_facts(tip))
-    doomed_refs = {tip["ref"] for _, tip, _ in doomed}
-    for kind, tip, reason in doomed:
+        if expiry.kind and age >= expiry.lifetime and tip["ref"] not in survey.held:
+            doomed.append((tip, expiry))
+        elif expiry.kind in ("orphan-stream", "settled-stream"):
+            reason = f"{expiry.why}; {format_days(age)} old"
+            yield _make_stream(expiry.kind, tip, reason, settled=False)
+    doomed_refs = {tip["ref"] for tip, _ in doomed}
+    for tip, expiry in doomed:
+        age = ages.now - _read_change_time(survey.repo, tip)
+        reason = f"{expiry.why}; {format_days(age)} old"
         alone = _map_unshared(survey, tip, doomed_refs)
         if alone:
-            words = f"{reason}; settles {_format_paths(alone)}"
-        else:
-            words = reason
-        yield build_finding(kind, tip["ref"], words, alone=alone, **_list_facts(tip))
+            reason += f"; settles {_format_paths(alone)}"
+        yield _make_stream(expiry.kind, tip, reason, alone=alone)
+
+
+def _make_stream(
+    kind: str,
+    tip: Tip,
+    reason: str,
+    *,
+    alone: dict[str, list[str]] | None = None,
+    settled: bool = True,
+) -> Orphan:
+    return Orphan(
+        kind,
+        tip["ref"],
+        reason,
+        settled,
+        ref=tip["ref"],
+        oid=tip["oid"],
+        tip=tip,
+        stream=tip["stream"],
+        alone=alone or {},
+        time=int(tip["time"]),
+    )
 
 
 class _Expiry(NamedTuple):
@@ -201,7 +276,7 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
     return _Expiry("expired-archive", ages.archive, "archived")
 
 
-def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:
+def _find_lost(survey: Survey, ages: Ages) -> Iterator[Orphan]:
     """The streams that states name and no ref has, when the state is older than ages.archive."""
     for state in survey.states:
         if state.get("unreadable") or state["phase"] not in ("idle", "ended"):
@@ -211,14 +286,9 @@ def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:
             for stream in survey.list_lost(state):
                 alone = {state["session_id"]: sorted(stream["files"])}
                 words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
-                facts = {"stream": stream["id"], "alone": alone}
-                yield build_finding(
-                    "lost-stream", state["session_id"], f"{words} {_format_paths(alone)}", **facts
-                )
-
-
-def _list_facts(tip: Tip) -> dict[str, object]:
-    return {"ref": tip["ref"], "oid": tip["oid"], "time": tip["time"], "stream": tip["stream"]}
+                reason = f"{words} {_format_paths(alone)}"
+                name = state["session_id"]
+                yield Orphan("lost-stream", name, reason, stream=stream["id"], alone=alone)
 
 
 def _map_unshared(survey: Survey, tip: Tip, doomed: set[str]) -> dict[str, list[str]]:
@@ -261,12 +331,13 @@ def _list_recorded(survey: Survey, stream_id: str, doomed: set[str]) -> set[str]
             try:
                 paths.update(read_changes(survey.repo.objects, tip))
             except Error:  # objects are missing: it may record any path of its states
-                states = survey.list_states(tip)
-                paths.update(p for s in states for stream in s["streams"] for p in stream["files"])
+                for state in survey.list_states(tip):
+                    for stream in state["streams"]:
+                        paths.update(stream["files"])
     return paths
 
 
-def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
+def _find_steps(survey: Survey, ages: Ages) -> Iterator[Orphan]:
     """Undo logs with expired steps, and kept files that no other step and no young call needs.  A
     step and a call expire like an archive."""
     repo = survey.repo
@@ -280,19 +351,19 @@ def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
         needed |= undo.list_contents(young)
         if steps and not young:
             age = format_days(ages.now - steps[-1].time)
-            yield build_finding(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
+            yield Orphan(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
         elif len(young) < len(steps):
             count = f"{len(steps) - len(young)} of {len(steps)} steps are"
             reason = f"{count} older than {format_days(ages.archive)}"
-            yield build_finding(STEPS, ref, reason, oid=oid, before=int(before))
+            yield Orphan(STEPS, ref, reason, oid=oid, before=int(before))
     for name in files.list_names(contents.locate_kept(repo)):
         path = contents.locate_kept(repo, name)
         if name not in needed and files.is_older(path, SCRATCH_AGE):
-            yield build_finding(KEPT, path, "no step of an undo log and no call needs it")
+            yield Orphan(KEPT, path, "no step of an undo log and no call needs it")
 
 
-def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:
-    """The findings that gitcp-clean(1) shows."""
+def find_orphans(repo: Repo, ages: Ages) -> list[Orphan]:
+    """What gitcp-clean(1) shows."""
     with Case(repo, ages=ages) as case:
         return list(look_at_orphans(case))
 
@@ -301,108 +372,114 @@ def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:
 #
 # After a kill in between there is an archive that no state names; the next run deletes it.
 _RELEASED = 3600.0  # seconds; objects of younger packs may not have their ref yet
-_WITH_EDITS = ("orphan-edits", "expired-archive", "left-stream", "orphan-stream", "settled-state")
+_EDITS = "orphan-edits"
+_WITH_EDITS = (_EDITS, "expired-archive", "left-stream", "orphan-stream", "settled-state")
 _FILES = ("transcript-cache", "turn-file", "session-lock", "leftover")
 
 
-def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
-    """Delete the settled findings of find_orphans(); return those that were deleted.
+def delete_settled(repo: Repo, ages: Ages, orphans: Iterable[Orphan]) -> list[Orphan]:
+    """Delete those of find_orphans() that are settled; return what was deleted.
 
     What has changed since, or belongs to a session that is active now, stays.  Raises Busy when a
     session is locked.
     """
-    doomed = [finding for finding in findings if finding["settled"]]
-    if any(finding["kind"] in _WITH_EDITS for finding in doomed):
+    doomed = [orphan for orphan in orphans if orphan.is_settled]
+    if any(orphan.kind in _WITH_EDITS for orphan in doomed):
         abandoned.keep_summaries(repo)
-    done = _delete_refs(repo, [finding for finding in doomed if "ref" in finding])
-    for finding in doomed:
-        if finding["kind"] == "settled-state" and _delete_state(repo, finding, ages):
-            done.append(finding)
-        if finding["kind"] == "lost-stream" and _let_go(repo, finding):
-            done.append(finding)
+    done = _delete_refs(repo, [orphan for orphan in doomed if orphan.ref])
+    for orphan in doomed:
+        if orphan.kind == "settled-state" and _delete_state(repo, orphan, ages):
+            done.append(orphan)
+        if orphan.kind == "lost-stream" and _let_go(repo, orphan):
+            done.append(orphan)
     if doomed:
         pack_care.release_packs(repo, age=_RELEASED)  # git may prune the deleted objects
-        pack_care.unpin_tips(repo, [finding["oid"] for finding in done if "ref" in finding])
+        pack_care.unpin_tips(repo, [orphan.oid for orphan in done if orphan.ref])
     sessions = set(others.list_state_ids(repo)) | set(list_marked_ids(repo))
-    done += [f for f in doomed if f["kind"] in _FILES and _delete_file(repo, f, sessions)]
-    return done + [finding for finding in doomed if _clean_undo(repo, finding)]
+    for orphan in doomed:
+        if orphan.kind in _FILES and _delete_file(repo, orphan, sessions):
+            done.append(orphan)
+    return done + [orphan for orphan in doomed if _clean_undo(repo, orphan)]
 
 
-def _clean_undo(repo: Repo, item: Finding) -> bool:
+def _clean_undo(repo: Repo, orphan: Orphan) -> bool:
     """Cut an undo log, or remove a file that no log needs; return whether that was done."""
-    if item["kind"] == KEPT:
-        is_old = files.is_older(item["subject"], repair.SCRATCH_AGE)  # no new step needs it
+    if orphan.kind == KEPT:
+        is_old = files.is_older(orphan.subject, SCRATCH_AGE)  # no new step needs it
         if is_old:
-            os.unlink(item["subject"])
+            os.unlink(orphan.subject)
         return is_old
-    if item["kind"] != STEPS:
+    if orphan.kind != STEPS:
         return False
     with Objects(repo):
-        gone = undo.shorten_log(repo, item["subject"], item["oid"], item["before"])
+        gone = undo.shorten_log(repo, orphan.subject, orphan.oid, orphan.before)
     stream_list.add_records(repo, gone or [])
     return gone is not None
 
 
-def _delete_refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
-    doomed = [finding for finding in doomed if _let_go(repo, finding)]
+def _delete_refs(repo: Repo, doomed: list[Orphan]) -> list[Orphan]:
+    doomed = [orphan for orphan in doomed if _let_go(repo, orphan)]
     points = _list_points(repo, doomed)
     while doomed:
         try:
-            updates = [(finding["ref"], None, finding["oid"]) for finding in doomed]
+            updates = [(orphan.ref, None, orphan.oid) for orphan in doomed]
             refs.update_refs(repo, updates, "gitcp: clean")
         except Moved as e:
-            unmoved = [finding for finding in doomed if finding["ref"] != e.ref]
+            unmoved = [orphan for orphan in doomed if orphan.ref != e.ref]
             if len(unmoved) == len(doomed):
                 raise
             doomed = unmoved
         else:
-            stream_list.add_records(repo, [p for f in doomed for p in points.get(f["ref"], ())])
+            gone: list[Record] = []
+            for orphan in doomed:
+                gone += points.get(orphan.ref, ())
+            stream_list.add_records(repo, gone)
             return doomed
     return []
 
 
-def _list_points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
+def _list_points(repo: Repo, doomed: Iterable[Orphan]) -> dict[str, list[Record]]:
     """ref -> the points that are deleted with it."""
-    streams = [_build_tip(finding) for finding in doomed if "stream" in finding]
-    if streams:
-        points = stream_list.list_expiring(repo, streams)
-    else:
-        points = {}
-    for ref in [finding["ref"] for finding in doomed if finding["kind"] == LOG]:
+    points: dict[str, list[Record]] = {}
+    tips = [orphan.tip for orphan in doomed if orphan.tip]
+    if tips:
+        points |= stream_list.list_expiring(repo, tips)
+    for ref in [orphan.ref for orphan in doomed if orphan.kind == LOG]:
         with Objects(repo):
             points[ref] = undo.list_points(repo.objects, ref, undo.read_steps(repo, ref))
     return points
 
 
-def _build_tip(item: Finding) -> Tip:
-    known: Tip = {"ref": item["ref"], "oid": item["oid"], "stream": item["stream"]}  # type: ignore[typeddict-item]
-    return {**known, "time": item["time"], "base": "", "tree": "", "session_id": ""}
-
-
-def _let_go(repo: Repo, finding: Finding) -> bool:
-    """Settle the work that only this stream has; return whether the finding may be deleted.
+def _let_go(repo: Repo, orphan: Orphan) -> bool:
+    """Settle the work that only this has; return whether it may be deleted.
 
     False when a session with such work is active now, or a session whose edits are to be deleted
     was used since."""
-    if "revision" in finding:
-        state = others.peek_state(repo, finding["session_id"])
-        return bool((state.get("revision", 0) if state else 0) == (finding["revision"] or 0))
-    alone: dict[str, list[str]] = finding.get("alone") or {}
-    with others.held_state(repo, list(alone)):
-        loaded = [state for name in alone if (state := load_state(repo, name))]
+    if orphan.kind == _EDITS:
+        state = others.peek_state(repo, orphan.session_id)
+        revision = 0
+        if state:
+            revision = state.get("revision", 0)
+        return bool(revision == (orphan.revision or 0))
+    with others.held_state(repo, list(orphan.alone)):
+        loaded: list[State] = []
+        for name in orphan.alone:
+            state = load_state(repo, name)
+            if state:
+                loaded.append(state)
         if any(state["phase"] == "active" for state in loaded):
             return False
         for state in loaded:
-            edits.let_edits_go(repo, state["session_id"], alone[state["session_id"]])
+            edits.let_edits_go(repo, state["session_id"], orphan.alone[state["session_id"]])
             save_work(repo, state)
     return True
 
 
-def _delete_state(repo: Repo, finding: Finding, ages: Ages) -> bool:
-    name = finding["subject"]
+def _delete_state(repo: Repo, orphan: Orphan, ages: Ages) -> bool:
+    name = orphan.subject
     with others.held_state(repo, [name]):
         state = load_state(repo, name)
-        if state is None or state.get("revision", 0) != finding["revision"]:
+        if state is None or state.get("revision", 0) != orphan.revision:
             return False
         if not is_expired(state, ages):
             return False
@@ -412,12 +489,12 @@ def _delete_state(repo: Repo, finding: Finding, ages: Ages) -> bool:
     return True
 
 
-def _delete_file(repo: Repo, finding: Finding, sessions: set[str]) -> bool:
-    path = finding["subject"]
-    if finding["kind"] == "leftover":
+def _delete_file(repo: Repo, orphan: Orphan, sessions: set[str]) -> bool:
+    path = orphan.subject
+    if orphan.kind == "leftover":
         return bool(remove_leftover(repo, path))
     name = os.path.basename(path)
-    if finding["kind"] == "session-lock":
+    if orphan.kind == "session-lock":
         if name.partition("-")[2] in sessions:
             return False
         with exclusive(repo, name, 0):  # a process that waits sees that the file was replaced

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from gitcp import git
 from gitcp.errors import Error
-from gitcp.git import refs
+from gitcp.git import encode_name, refs
 from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree
-from gitcp.lines import uncommitted
 from gitcp.lines.edit_lines import Edits
+from gitcp.lines.uncommitted import convert_content
 from gitcp.record import journal, looks
 from gitcp.record.journal import credit, cuts, held_lines
 from gitcp.record.journal.edits import list_open_paths_in
@@ -196,10 +196,14 @@ def _hold_contents(repo: Repo, entries: Mapping[str, Version]) -> None:
         if entry is None or entry[0] not in REGULAR or repo.objects.packs.has(entry[1]):
             continue
         try:
-            if os.lstat(uncommitted.locate(repo, path)).st_size <= _LARGEST:
-                uncommitted.hold_content(repo, path, entry[1])
+            full = os.path.join(os.fsencode(repo.worktree), encode_name(path))
+            if os.lstat(full).st_size > _LARGEST:
+                continue
+            with open(full, "rb") as file:
+                data = convert_content(repo, path, entry[1], file.read())
         except OSError:
             continue  # it has just gone
+        repo.objects.ahead.hold(entry[1], "blob", data)
 
 
 class _Divider:

@@ -18,7 +18,7 @@ from gitcp.guard import reports
 from gitcp.record import journal
 from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Edit, LookLine, build_edit, parse_lines
-from gitcp.setup.care import repair
+from gitcp.setup.care import mend_states
 from gitcp.text import ids
 from tests.record.journal.lines import lengthen, shares, text
 from tests.support import warm
@@ -299,7 +299,7 @@ def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
     path.write_bytes(path.read_bytes().replace(b'"path"', b'"path', 1))
     memory.forget()
     with Objects(repo):
-        assert repair.mend_journal(repo, str(path)).startswith("kept ")
+        assert mend_states.mend_journal(repo, str(path)).startswith("kept ")
     memory.forget()
     with journal.Journal(repo) as mended:
         assert credit.list_edits(mended.lines) == before

@@ -53,7 +53,9 @@ def test_a_file_that_is_lost_takes_nothing_with_it(world: World) -> None:
     branch = world.branch()
     done, edits = damaged(world, f"{branch}:src/new.py")
     assert done.endswith("lost: src/new.py")
-    assert edits == "kept 4 of its turns; 1 of their contents are lost, and cannot be put back"
+    assert (
+        edits == "kept what 4 prompts wrote; 1 of their contents are lost, and cannot be put back"
+    )
     assert world.show(branch, "top.txt") == "top 2\n"
     assert world.show(f"{branch}~1", "src/new.py") == "new = 1\n"
     assert omitted(world, branch) == ["src/new.py"]

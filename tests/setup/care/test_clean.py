@@ -24,7 +24,7 @@ from tests.support.sealed import environment
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.checkpoints.format.orphan_rules import Ages
-    from gitcp.text.record_types import Finding
+    from gitcp.setup.care.upkeep import Orphan
 
 DAY = 86400
 ARCHIVE = "refs/gitcp/archive/"
@@ -86,13 +86,13 @@ class Place:
         ages.now += self.later * DAY
         return ages
 
-    def find(self, days: int | None = None) -> list[Finding]:
+    def find(self, days: int | None = None) -> list[Orphan]:
         return upkeep.find_orphans(self.repo, self.ages(days))
 
     def clean(self, days: int | None = None) -> list[str]:
         """Delete what is settled; the kinds of what went."""
         done = upkeep.delete_settled(self.repo, self.ages(days), self.find(days))
-        return [one["kind"] for one in done]
+        return [one.kind for one in done]
 
     def snapshot(self) -> dict[str, bytes]:
         """Refs and files of ours, but locks, and caches that each look may write."""
@@ -110,8 +110,8 @@ def place(made: Path, tmp_path: Path) -> Place:
     return Place(plant(made, tmp_path / "place"))
 
 
-def kinds(found: list[Finding]) -> list[tuple[str, str, bool]]:
-    return [(one["kind"], os.path.basename(one["subject"]), one["settled"]) for one in found]
+def kinds(found: list[Orphan]) -> list[tuple[str, str, bool]]:
+    return [(one.kind, os.path.basename(one.subject), one.is_settled) for one in found]
 
 
 def test_nothing_is_orphaned_where_all_of_it_is_new(place: Place) -> None:
@@ -134,16 +134,16 @@ def test_looking_changes_nothing(place: Place) -> None:
     assert place.snapshot() == before
 
 
-def archives(found: list[Finding]) -> list[Finding]:
-    return [one for one in found if one["kind"] == "expired-archive"]
+def archives(found: list[Orphan]) -> list[Orphan]:
+    return [one for one in found if one.kind == "expired-archive"]
 
 
 def test_an_archive_that_expires_settles_what_was_in_it_alone(place: Place) -> None:
     archive, place.later = place.archive, 31
     before = json.loads(place.state("s-away").read_text())["revision"]
     found = archives(place.find())
-    assert [(one["subject"], one["alone"]) for one in found] == [(archive, {"s-away": ["b.txt"]})]
-    assert "settles b.txt of 's-away'" in found[0]["reason"]
+    assert [(one.subject, one.alone) for one in found] == [(archive, {"s-away": ["b.txt"]})]
+    assert "settles b.txt of 's-away'" in found[0].reason
     assert "expired-archive" in place.clean()
     assert refs.read_ref(place.repo, archive) is None
     state = json.loads(place.state("s-away").read_text())
@@ -157,7 +157,7 @@ def test_what_another_ref_of_the_stream_has_stays_unsettled(place: Place) -> Non
     copy = archive.rpartition("/")[0] + "/2"
     refs.update_refs(place.repo, [(copy, refs.read_ref(place.repo, archive), None)], "test")
     place.age(copy, -2)
-    assert [(one["subject"], one["alone"]) for one in archives(place.find())] == [(archive, {})]
+    assert [(one.subject, one.alone) for one in archives(place.find())] == [(archive, {})]
     place.clean()
     assert list(sessions.read_state(place.repo, "s-away")["streams"][0]["files"]) == ["b.txt"]
     assert list(refs.list_refs(place.repo, ARCHIVE)) == [copy]
@@ -176,7 +176,7 @@ def test_what_an_active_session_names_is_never_touched(place: Place, phase: str)
     else:
         place.state("s-away").write_text("{")
     before = place.snapshot()
-    assert place.archive not in [one["subject"] for one in place.find(0)]
+    assert place.archive not in [one.subject for one in place.find(0)]
     place.clean(0)
     left = place.snapshot()
     assert [k for k in before if k not in left and "s-done" not in k] == []
@@ -187,14 +187,14 @@ def test_what_an_active_session_names_is_never_touched(place: Place, phase: str)
 def test_an_active_session_keeps_its_state_however_old_it_is(place: Place) -> None:
     place.leave("s-done", 400)
     place.edit("s-done", phase="active")
-    assert "s-done" not in [one["subject"] for one in place.find()]
+    assert "s-done" not in [one.subject for one in place.find()]
 
 
 def test_a_session_that_became_active_meanwhile_keeps_its_archive(place: Place) -> None:
     found = place.find(0)
     place.edit("s-away", phase="active")
     done = upkeep.delete_settled(place.repo, place.ages(0), found)
-    assert "expired-archive" not in [one["kind"] for one in done]
+    assert "expired-archive" not in [one.kind for one in done]
     assert json.loads(place.state("s-away").read_text())["streams"]
 
 
@@ -229,7 +229,7 @@ def test_a_state_that_was_used_meanwhile_stays_with_its_files(place: Place) -> N
     found = place.find(0)
     place.edit("s-done", revision=99)
     done = upkeep.delete_settled(place.repo, place.ages(0), found)
-    assert [one["kind"] for one in done] == ["expired-archive"]
+    assert [one.kind for one in done] == ["expired-archive"]
     assert place.state("s-done").exists()
 
 
@@ -274,7 +274,7 @@ def test_a_ref_that_moved_meanwhile_stays_and_the_others_go(place: Place) -> Non
     found = place.find(0)
     refs.update_refs(place.repo, [(second, refs.read_ref(place.repo, "HEAD"), oid)], "test")
     done = upkeep.delete_settled(place.repo, place.ages(0), found)
-    assert archive in [one["subject"] for one in done if "ref" in one]
+    assert archive in [one.subject for one in done if one.ref]
     assert refs.read_ref(place.repo, second) == refs.read_ref(place.repo, "HEAD")
 
 
@@ -295,7 +295,7 @@ def test_a_file_of_nobody_goes_after_an_hour(place: Place, name: str) -> None:
     path.write_text("")
     assert place.find() == []
     place.age(f"gitcp/{name}", 0.05)
-    assert [(one["subject"], one["settled"]) for one in place.find()] == [(str(path), True)]
+    assert [(one.subject, one.is_settled) for one in place.find()] == [(str(path), True)]
     assert len(place.clean()) == 1
     assert not path.exists()
 
@@ -306,16 +306,16 @@ def test_turn_files_of_linked_worktrees_are_seen(place: Place, tmp_path: Path) -
     path.parent.mkdir(parents=True)
     path.write_text("")
     os.utime(path, (1e9, 1e9))
-    assert [one["subject"] for one in place.find()] == [str(path)]
+    assert [one.subject for one in place.find()] == [str(path)]
 
 
 def test_edits_of_a_session_without_a_state_go(place: Place) -> None:
     head = refs.read_ref(place.repo, "HEAD")
     refs.update_refs(place.repo, [("refs/gitcp/edits/gone", head, None)], "test")
     place.later = -365 * 30  # the fixture's commit is of a fixed date
-    assert "orphan-edits" not in [one["kind"] for one in place.find()]
+    assert "orphan-edits" not in [one.kind for one in place.find()]
     place.later = 31
-    told = [one["subject"] for one in place.find() if one["kind"] == "orphan-edits"]
+    told = [one.subject for one in place.find() if one.kind == "orphan-edits"]
     assert told == ["refs/gitcp/edits/gone", "refs/gitcp/edits/s-done"]
     assert "orphan-edits" in place.clean()
     assert refs.read_ref(place.repo, "refs/gitcp/edits/s-live")
@@ -325,7 +325,7 @@ def test_edits_of_a_session_without_a_state_go(place: Place) -> None:
 def test_ages_are_configured(place: Place, key: str) -> None:
     place.later = 3
     git("config", key, "2", cwd=place.path)
-    found = {one["kind"] for one in place.find()}
+    found = {one.kind for one in place.find()}
     assert ("expired-archive" in found) is (key == "gitcp.archive-expire")
     assert ("settled-state" in found) is (key == "gitcp.state-expire")
 
@@ -368,10 +368,10 @@ def test_work_on_a_base_that_no_worktree_is_on_goes_as_late_as_an_archive(world:
     world.git("clean", "-qf", "a.txt")
     world.git("switch", "-q", "main")
     place = Place(world.path)
-    assert [one for one in place.find() if one["kind"] == "left-stream"] == []
+    assert [one for one in place.find() if one.kind == "left-stream"] == []
     place.later = 31
-    [left] = [one for one in place.find() if one["kind"] == "left-stream"]
-    assert left["alone"] == {"session-a": ["a.txt"]}
+    [left] = [one for one in place.find() if one.kind == "left-stream"]
+    assert left.alone == {"session-a": ["a.txt"]}
     assert "left-stream" in place.clean()
     assert (world.open(), world.streams) == ([], [])
 
@@ -384,6 +384,6 @@ def test_work_whose_stream_is_gone_goes_as_late_too(world: World) -> None:
     place = Place(world.path)
     assert place.find() == [] and world.open() == ["session-a"]
     place.later = 31
-    assert "settles a.txt of 'session-a'" in place.find()[0]["reason"]
+    assert "settles a.txt of 'session-a'" in place.find()[0].reason
     assert "lost-stream" in place.clean()
     assert world.open() == []

@@ -37,10 +37,10 @@ def clean(world: World, later: float) -> list[tuple[str, str]]:
     repo = Repo.find(str(world.path))
     ages = upkeep.find_ages(repo)
     ages.now += later * DAY
-    settled = [one for one in upkeep.find_orphans(repo, ages) if one["settled"]]
+    settled = [one for one in upkeep.find_orphans(repo, ages) if one.is_settled]
     kinds = ("expired-undo", "expired-steps", "kept-file")
-    deleted = upkeep.delete_settled(repo, ages, [one for one in settled if one["kind"] in kinds])
-    return [(one["kind"], os.path.basename(one["subject"])) for one in deleted]
+    deleted = upkeep.delete_settled(repo, ages, [one for one in settled if one.kind in kinds])
+    return [(one.kind, os.path.basename(one.subject)) for one in deleted]
 
 
 def backdate(world: World, steps: int, days: int) -> None:

@@ -17,8 +17,10 @@ from gitcp.checkpoints.stored import read_checkpoint, read_session
 from gitcp.checkpoints.transcripts import hash_chunks, hash_content
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.setup.care import repair, stored, table
-from gitcp.setup.care.case import BLIND
+from gitcp.setup.care import mend_objects, stored, stored_links, table
+from gitcp.setup.care.checks import BLIND
+from tests.cmd.test_grammar import FORBIDDEN, QUOTED
+from tests.support import warm
 from tests.support.broken import MENDED, STORED, Store, cut, delete, promise
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
@@ -51,6 +53,26 @@ def test_a_sound_store_has_no_findings(store: Store) -> None:
     assert store.check(secrets=True) == []
 
 
+def test_what_doctor_says_it_did_has_no_word_of_gitcps_own(store: Store) -> None:
+    for what in (
+        "a file that is gone",
+        "a session's edits that are gone",
+        "a line of the journal that is nothing",
+        "a marker whose name is no id",
+        "an object file that is empty",
+        "a ref at a file",
+        "a scratch directory of a killed bisection",
+        "a lock of a dead process",
+        "a scratch file of a dead process",
+    ):
+        MENDED[what][0](store)
+    told = warm.run("doctor", "--fix", cwd=store.path).stdout
+    done = [line for line in told.splitlines() if line.startswith("✓")]
+    assert len(done) >= 9, told
+    words = QUOTED.sub("", told)
+    assert not FORBIDDEN.search(words), words
+
+
 @pytest.mark.parametrize("what", STORED)
 def test_a_broken_promise_is_found_however_little_is_read_at_once(
     store: Store, what: str, monkeypatch: pytest.MonkeyPatch
@@ -59,8 +81,8 @@ def test_a_broken_promise_is_found_however_little_is_read_at_once(
     broken(store)
     found = store.check()
     assert (code, severity) in [(f["kind"], f["severity"]) for f in found], found
-    for limit in ("_WINDOW", "_LINK_WINDOW"):
-        monkeypatch.setattr(stored, limit, 1)
+    monkeypatch.setattr(stored, "_WINDOW", 1)
+    monkeypatch.setattr(stored_links, "_LINK_WINDOW", 1)
     left = [(f["kind"], f["subject"]) for f in store.check(fix=True)]
     assert left == [(f["kind"], f["subject"]) for f in found]
 
@@ -135,7 +157,7 @@ def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
     store.old("gitcp/tmp/1-2")
     path = store.git_dir / "gitcp/tmp/1-2"
     os.utime(path)
-    assert repair.remove_leftover(store.repo, str(path), 3600) == ""
+    assert mend_objects.remove_leftover(store.repo, str(path), 3600) == ""
     assert path.exists()
 
 
@@ -177,15 +199,13 @@ def test_data_of_the_original_program_has_only_notes(
     tmp_path: Path, name: str, codes: set[str]
 ) -> None:
     found = list(table.check_store(unbundle(name, tmp_path / "r")))
-    assert {f["kind"] for f in found} == codes
-    assert {f["severity"] for f in found} == {"note"}
+    assert {f.finding.kind for f in found} == codes
+    assert {f.severity for f in found} == {"note"}
 
 
 def test_of_the_real_sample_every_hash_that_differs_is_told(tmp_path: Path) -> None:
-    found = list(table.check_store(unbundle("v1-sample", tmp_path / "r")))
-    differs = {
-        f["subject"].partition("/")[0] for f in found if "content_hash.txt is" in f["reason"]
-    }
+    found = [f.finding for f in table.check_store(unbundle("v1-sample", tmp_path / "r"))]
+    differs = {f.subject.partition("/")[0] for f in found if "content_hash.txt is" in f.reason}
     assert {"d8ab7104d00c", "ee8f793bfeb9"} <= differs
     assert "0b6786ea0065" not in differs  # its hash is right
 
@@ -200,8 +220,8 @@ def test_a_bare_clone_and_a_linked_worktree_are_checked(store: Store, tmp_path: 
     store.json("metadata.json", strategy=1)
     git("clone", "-q", "--bare", str(store.path), str(tmp_path / "bare"))
     git("worktree", "add", "-q", str(tmp_path / "linked"), cwd=store.path)
-    linked = [f["kind"] for f in table.check_store(Repo.find(str(tmp_path / "linked")))]
-    bare = [f["kind"] for f in table.check_store(Repo.find(str(tmp_path / "bare")))]
+    linked = [f.finding.kind for f in table.check_store(Repo.find(str(tmp_path / "linked")))]
+    bare = [f.finding.kind for f in table.check_store(Repo.find(str(tmp_path / "bare")))]
     assert linked == ["bad-summary"]
     assert bare == ["orphan-stream", "bad-summary"]  # states do not travel
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from gitcp.setup.care import findings
+from gitcp.setup.care.findings import Told
 
-ROWS = [("objects are missing", f"object {number}", "'fetch'") for number in range(5)]
+ROWS = [Told("objects are missing", f"object {number}", "'fetch'") for number in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,8 @@ def test_a_cause_is_said_once_with_where_it_is_found_and_what_helps(
 
 def test_findings_of_one_cause_stand_together_in_the_order_of_the_first() -> None:
     rows = [("a", "1", ""), ("the disk is full", "", "make room"), ("a", "2", ""), ("a", "3", "x")]
-    assert findings.group_lines(rows, False) == [
+    told = [Told(*row) for row in rows]
+    assert findings.group_lines(told, False) == [
         *("a", "  1", "  2"),
         "the disk is full: make room",
         *("a", "  3", "  x"),
@@ -45,18 +45,15 @@ def test_findings_of_one_cause_stand_together_in_the_order_of_the_first() -> Non
 
 
 @pytest.mark.parametrize(
-    ("finding", "before", "after"),
+    ("remedy", "fix", "before", "after"),
     [
-        ({"remedy": "repair it", "fix": "repair"}, "'gitcp doctor --fix' repairs it", ""),
-        ({"remedy": "gitcp doctor --fix", "fix": "finish"}, "'gitcp doctor --fix'", ""),
-        ({"remedy": "gitcp enable", "fix": "enable"}, "'gitcp enable'", "'gitcp enable'"),
-        ({"remedy": "make room", "fix": ""}, "make room", "make room"),
-        ({"remedy": "make room"}, "make room", "make room"),
-        ({"remedy": "'git gc' frees it", "fix": "x"}, "'git gc' frees it", "'git gc' frees it"),
+        ("repair it", "repair", "'gitcp doctor --fix' repairs it", ""),
+        ("gitcp doctor --fix", "finish", "'gitcp doctor --fix'", ""),
+        ("gitcp enable", "enable", "'gitcp enable'", "'gitcp enable'"),
+        ("make room", "", "make room", "make room"),
+        ("'git gc' frees it", "x", "'git gc' frees it", "'git gc' frees it"),
     ],
 )
-def test_what_was_tried_is_not_named_again(
-    finding: dict[str, Any], before: str, after: str
-) -> None:
-    assert findings.format_remedy(finding) == before
-    assert findings.format_remedy(finding, tried=True) == after
+def test_what_was_tried_is_not_named_again(remedy: str, fix: str, before: str, after: str) -> None:
+    assert findings.spell_remedy(remedy, fix) == before
+    assert findings.spell_remedy(remedy, fix, tried=True) == after

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.setup.care import findings
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gitcp.setup.care.findings import Item
+from gitcp.setup.care import space_sums
+from gitcp.setup.care.space_sums import Item
 
 NOW = 1_000_000_000.0
 DAY = 86400
@@ -16,7 +13,7 @@ DAY = 86400
 
 def item(kind: str, session_id: str, days: float | None, size: int) -> Item:
     time = 0.0 if days is None else NOW - days * DAY
-    return {"kind": kind, "session_id": session_id, "time": time, "bytes": size}
+    return Item(kind, session_id, time, size)
 
 
 ITEMS = [
@@ -36,7 +33,7 @@ ITEMS = [
     ],
 )
 def test_sums_stand_in_their_order(by: str, sums: list[tuple[str, int, int]]) -> None:
-    assert findings.sum_items(ITEMS, by, NOW) == sums
+    assert space_sums.sum_items(ITEMS, by, NOW) == sums
     assert sum(size for _, size, _ in sums) == 4321
 
 
@@ -52,7 +49,7 @@ def test_sums_stand_in_their_order(by: str, sums: list[tuple[str, int, int]]) ->
     ],
 )
 def test_an_age_belongs_to_the_class_below_its_limit(days: float, name: str) -> None:
-    assert findings.classify_age(days * DAY) == name
+    assert space_sums.classify_age(days * DAY) == name
 
 
 @pytest.mark.parametrize(
@@ -67,4 +64,4 @@ def test_an_age_belongs_to_the_class_below_its_limit(days: float, name: str) -> 
     ],
 )
 def test_bytes_are_shown_in_the_largest_unit(count: int, shown: str) -> None:
-    assert findings.format_size(count) == shown
+    assert space_sums.format_size(count) == shown
