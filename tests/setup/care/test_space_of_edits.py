@@ -177,13 +177,16 @@ def talk(world: World, name: str, settled: bool = True) -> None:
 
 
 @pytest.mark.thorough
-def test_copies_of_transcripts_of_settled_sessions_are_limited_without_a_command(
+def test_copies_of_transcripts_take_little_and_one_that_is_gone_is_made_again(
     world: World,
 ) -> None:
     talk(world, "s-open", settled=False)
-    for n in range(4):
+    for n in range(2):
         talk(world, f"s-{n}")
-    assert sorted(copied(world)) == ["s-3", "s-open"]
+    assert sorted(copied(world)) == ["s-0", "s-1", "s-open"]
+    assert sum(copied(world).values()) < MIB  # of three conversations of 4 MiB
+    for path in (world.path / ".git" / "gitcp" / "transcript").glob("s-0.*"):
+        path.unlink()
     again = world.agent("s-0")
     again.start("resume")
     again.turn("once more", {"more.py": "more\n"})
