@@ -154,15 +154,21 @@ def _find_end(lines: list[bytes], first: int, comment: bytes) -> int:
     conflicts = False
     for i in range(first + 1, end):
         line = lines[i]
-        if is_comment(line, comment) or line == b"\n":
-            since = i if since < 0 else since
-        elif line == b"Conflicts:\n":
-            since = i if since < 0 else since
+        if line == b"Conflicts:\n":
             conflicts = True
-        elif not (conflicts and line.startswith(b"\t")):
+        elif line == b"\n" or is_comment(line, comment):
+            pass
+        elif conflicts and line.startswith(b"\t"):
+            continue
+        else:
             since = -1
             conflicts = False
-    return end if since < 0 else since
+            continue
+        if since < 0:
+            since = i
+    if since < 0:
+        return end
+    return since
 
 
 def _find_start(lines: list[bytes], title: int, end: int, comment: bytes) -> int:
@@ -186,8 +192,12 @@ def _find_start(lines: list[bytes], title: int, end: int, comment: bytes) -> int
             in_trailer = by_git or find_separator(line) >= 1
             trailers += in_trailer
         other_lines += not in_trailer
-    enough = trailers * 3 >= other_lines if generated else trailers and not other_lines
-    return start if enough else end
+    is_block = trailers > 0 and not other_lines
+    if generated:
+        is_block = trailers * 3 >= other_lines
+    if is_block:
+        return start
+    return end
 
 
 SPACE = b" \t\n\r"  # git's idea of white space
@@ -275,7 +285,9 @@ def collect_trailers(message: bytes, *, comment: bytes = b"#") -> tuple[list[str
     end = find_cut(lines, comment)
     ids = find_anywhere(b"".join(lines[:end]))
     removed = {i for i in range(end) if _is_own(lines[i].lstrip(b" \t"))}
-    return ids, b"".join(_drop_lines(lines, removed)) if removed else message
+    if removed:
+        message = b"".join(_drop_lines(lines, removed))
+    return ids, message
 
 
 def has_only_trailers(
@@ -356,7 +368,10 @@ def _begin_text(lines: list[bytes], added: list[bytes], comment: bytes) -> list[
         head.pop()
     if head and below == len(lines):
         return [*head, b"\n", *block]  # the person's own comments may be text after all
-    return [*head, b"\n", b"\n", *block, *([b"\n", *lines[below:]] if below < len(lines) else [])]
+    written = [*head, b"\n", b"\n", *block]
+    if below < len(lines):
+        written += [b"\n", *lines[below:]]
+    return written
 
 
 def _extend_block(lines: list[bytes], added: list[bytes], comment: bytes) -> list[bytes]:
@@ -384,9 +399,11 @@ def choose_comment_char(message: bytes, configured: str | None) -> bytes:
         return (configured or "#").encode(errors="surrogateescape")
     lines = split_lines(message)
     marks = [line[:1] for line in lines if line[1:] == CUT]
-    last = lines[-1][:1] if lines else b""
-    mark = marks[0] if marks else last
-    return mark if mark and mark in _AUTO else b"#"
+    if lines and not marks:
+        marks = [lines[-1][:1]]
+    if marks and marks[0] and marks[0] in _AUTO:
+        return marks[0]
+    return b"#"
 
 
 def find_own_block(lines: list[bytes], comment: bytes) -> int | None:

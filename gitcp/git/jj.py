@@ -173,15 +173,20 @@ def find_program(recorded: str = "") -> str:
 def find_program_of(root: str) -> str:
     """The path of jj for a workspace; raise NoJj for none."""
     known = find_registered(root)
-    return find_program(known["jj"] if known else "")
+    if known:
+        return find_program(known["jj"])
+    return find_program("")
 
 
 def _ask(root: str, *args: str, may_fail: bool = False) -> bytes:
     """What jj prints in a workspace; b"" if it fails and may.  Raise GitError, and NoJj."""
     env = {k: v for k, v in Git().env.items() if not k.startswith("GIT_")}
     running = Running((find_program_of(root), "-R", root, *_QUIET, *args), env, False)
-    status, out = running.finish(ok=(0, 1, 2) if may_fail else (0,))
-    return b"" if status else out
+    statuses = (0, 1, 2) if may_fail else (0,)
+    status, out = running.finish(ok=statuses)
+    if status:
+        return b""
+    return out
 
 
 def read_here(root: str) -> Change:
@@ -205,14 +210,18 @@ def _find_operation(root: str) -> bytes:
         heads = os.listdir(os.path.join(_locate_repository(root), "op_heads", "heads"))
     except OSError:
         return b""
-    return os.fsencode(heads[0]) if len(heads) == 1 else b""
+    if len(heads) != 1:
+        return b""
+    return os.fsencode(heads[0])
 
 
 def _locate_repository(root: str) -> str:
     """The real path of jj's repository: in a further workspace `repo` is a file that names it."""
     folder = os.path.join(root, ".jj")
-    is_file = os.path.isfile(os.path.join(folder, "repo"))
-    return os.path.realpath(os.path.join(folder, _read_line(folder, "repo") if is_file else "repo"))
+    place = "repo"
+    if os.path.isfile(os.path.join(folder, "repo")):
+        place = _read_line(folder, "repo")
+    return os.path.realpath(os.path.join(folder, place))
 
 
 def _recall_answer(root: str, operation: bytes) -> bytes:
@@ -416,7 +425,9 @@ def _move_head(root: str, own: str, change: Change) -> None:
 def _format_head(change: Change) -> str:
     """HEAD for a change: its first parent, unborn if that is jj's root commit."""
     base = (change["parents"] or [""])[0]
-    return base + "\n" if base.strip("0") else _UNBORN
+    if base.strip("0"):
+        return base + "\n"
+    return _UNBORN
 
 
 def _read_line(folder: str, name: str) -> str:

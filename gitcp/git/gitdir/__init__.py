@@ -174,9 +174,11 @@ def _compute_key(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_git(env: Mapping[str, str]) -> str:
-    folders = env.get("PATH", os.defpath).split(os.pathsep)
-    files = (os.path.join(folder or ".", "git") for folder in folders)
-    return next((file for file in files if os.access(file, os.X_OK)), "")
+    for folder in env.get("PATH", os.defpath).split(os.pathsep):
+        program = os.path.join(folder or ".", "git")
+        if os.access(program, os.X_OK):
+            return program
+    return ""
 
 
 def _list_sources(env: Mapping[str, str], git_dir: str) -> list[str]:
@@ -247,11 +249,13 @@ class Answers:
     def read_config(self) -> Values:
         """The configuration; call read_place() first."""
         if self._asked is None:
-            return dict(self._kept["config"]) if self._kept else {}
+            if self._kept:
+                return dict(self._kept["config"])
+            return {}
         values, origins = read_config(self._asked[1])
         if len(self._where) > 3 and None not in origins:
-            files = [origin for origin in origins if origin]
-            keep_answers(self.git.env, self._where, values, files, self._began)
+            sources = [origin for origin in origins if origin]
+            keep_answers(self.git.env, self._where, values, sources, self._began)
         return values
 
 
@@ -332,9 +336,14 @@ def read_config(running: Running) -> tuple[Values, set[str | None]]:
     values: Values = {}
     origins: set[str | None] = set()
     for origin, item in zip(words[::2], words[1::2], strict=False):
-        name, eq, value = item.partition("\n")
-        values.setdefault(name, []).append(value if eq else "true")
-        origins.add(origin.removeprefix("file:") if origin.startswith("file:") else None)
+        name, has_value, value = item.partition("\n")
+        if not has_value:
+            value = "true"
+        values.setdefault(name, []).append(value)
+        if origin.startswith("file:"):
+            origins.add(origin.removeprefix("file:"))
+        else:
+            origins.add(None)
     return values, origins
 
 

@@ -529,7 +529,9 @@ def _edit_folder(
             tree.pop(name, None)
     if base and tree == before:
         return base
-    return write_tree(objects, tree) if tree else None
+    if tree:
+        return write_tree(objects, tree)
+    return None
 
 
 def find_entry(objects: Objects, tree: str, path: str) -> Entry | None:
@@ -589,14 +591,21 @@ def compare_trees(
     a = read_tree(objects, old) if old else {}
     b = read_tree(objects, new) if new else {}
     for name in sorted(name for name in {*a, *b} if a.get(name) != b.get(name)):
-        entries = a.get(name), b.get(name)
-        old_tree, new_tree = (e[1] if e and e[0] == TREE else None for e in entries)
         path = prefix + name
         if path == without:
             continue
+        old_file = a.get(name)
+        new_file = b.get(name)
+        old_tree = None
+        new_tree = None
+        if old_file and old_file[0] == TREE:
+            old_tree = old_file[1]
+            old_file = None
+        if new_file and new_file[0] == TREE:
+            new_tree = new_file[1]
+            new_file = None
         if old_tree or new_tree:
             yield from compare_trees(objects, old_tree, new_tree, f"{path}/", without)
-        old_file, new_file = (None if e and e[0] == TREE else e for e in entries)
         if old_file != new_file:
             yield path, old_file, new_file
 
@@ -703,10 +712,10 @@ def parse_commit(oid: str, data: bytes) -> Commit:
 OURS = ".entire/"
 
 
-def read_staged(git: Git, parent: str) -> Changes:
+def read_staged(at: Git, parent: str) -> Changes:
     """The changes of git's index against the tree-ish parent."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
-    out = git.read_records(*args.split(), parent)
+    out = at.read_records(*args.split(), parent)
     return {
         decode_name(path): parse_change(head)
         for head, path in zip(out[::2], out[1::2], strict=True)

@@ -81,7 +81,9 @@ def is_ancestor(repo: Repo, ancestor: str, commit: str) -> bool | None:
     """Whether a commit has ancestor in its history, or is it; None if one of them is not here."""
     repo.objects.flush()
     status, _ = repo.git.run("merge-base", "--is-ancestor", ancestor, commit, ok=(0, 1, 128))
-    return None if status == 128 else status == 0
+    if status == 128:
+        return None
+    return status == 0
 
 
 def read_many_changes(repo: Repo, commits: Iterable[Commit]) -> dict[str, Changes]:

@@ -178,8 +178,13 @@ def _skip_hunk(stream: Iterator[bytes], removed: int, added: int) -> None:
 def _parse_resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
     """A hunk of a merge: `@@@ -a,b -c,d +e,f @@@ <a line before it>`."""
     header = line.split(b" @@@", 1)[0]
-    ranges = [(int(m[1]), 1 if m[2] is None else int(m[2])) for m in _RANGE.finditer(header)]
-    parents, (_, left) = ranges[:-1], ranges[-1]
+    ranges: list[tuple[int, int]] = []
+    for match in _RANGE.finditer(header):
+        count = 1
+        if match[2] is not None:
+            count = int(match[2])
+        ranges.append((int(match[1]), count))
+    *parents, (_, left) = ranges
     counts = [count for _, count in parents]
     lines: list[tuple[str, bool]] = []
     if max(left, *counts) > _MOST:  # git's count fell below zero: the lines are passed over
@@ -193,7 +198,13 @@ def _parse_resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
             continue
         marks = row[: len(parents)].decode("latin-1")
         stays = "-" not in marks
-        has = "".join("y" if (mark == " ") == stays and mark != "+" else "n" for mark in marks)
+        has = ""  # for each parent y or n
+        for mark in marks:
+            is_blank = mark == " "
+            if mark != "+" and is_blank == stays:
+                has += "y"
+            else:
+                has += "n"
         left -= stays
         counts = [n - (c == "y") for n, c in zip(counts, has, strict=True)]
         lines.append((has, stays))
@@ -230,21 +241,28 @@ _HEX = frozenset("0123456789abcdef")
 
 def build_change(path: str, mode: str, oid: str | None, old: Entry | None) -> Changed:
     """The record of a path that was old in HEAD and now is (mode, oid)."""
-    if old is None:
-        status = "A"
-    else:
-        status = "D" if mode == GONE else "M"
-    if old and status == "M" and old[0][:2] != mode[:2]:
-        status = "T"
+    old_mode = GONE
+    old_oid = None
+    kind = "untracked"
+    status = "A"
+    if old is not None:
+        old_mode, old_oid = old
+        kind = "tracked"
+        if mode == GONE:
+            status = "D"
+        elif old_mode[:2] == mode[:2]:
+            status = "M"
+        else:
+            status = "T"
     return {
         "type": "blob" if oid else "change",
         "status": status,
-        "kind": "tracked" if old else "untracked",
+        "kind": kind,
         "path": path,
         "mode": mode,
         "oid": oid,
-        "old_mode": old[0] if old else GONE,
-        "old_oid": old[1] if old else None,
+        "old_mode": old_mode,
+        "old_oid": old_oid,
     }
 
 
