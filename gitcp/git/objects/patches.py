@@ -243,11 +243,9 @@ def build_change(path: str, mode: str, oid: str | None, old: Entry | None) -> Ch
     """The record of a path that was old in HEAD and now is (mode, oid)."""
     old_mode = GONE
     old_oid = None
-    kind = "untracked"
     status = "A"
     if old is not None:
         old_mode, old_oid = old
-        kind = "tracked"
         if mode == GONE:
             status = "D"
         elif old_mode[:2] == mode[:2]:
@@ -257,7 +255,7 @@ def build_change(path: str, mode: str, oid: str | None, old: Entry | None) -> Ch
     return {
         "type": "blob" if oid else "change",
         "status": status,
-        "kind": kind,
+        "kind": "tracked" if old else "untracked",
         "path": path,
         "mode": mode,
         "oid": oid,
