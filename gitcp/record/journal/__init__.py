@@ -402,22 +402,34 @@ class Journal:
         "visitors",
     )
 
-    def __init__(self, repo: Repo) -> None:
+    def __init__(
+        self,
+        repo: Repo,
+        base: str | None = None,
+        *,
+        telling: str = "",
+        naming: Iterable[str] = (),
+        acting: Marker | None = None,
+        committers: Collection[str] | None = None,
+        visitors: Sequence[Marker] = (),
+        guests: Sequence[Marker] = (),
+        stranger: bool = False,
+    ) -> None:
         self.repo = repo
         self._lock = exclusive(repo, f"journal-{repo.worktree_hash}")
         self._file = _OpenFile(repo, repo.join_own(NAME), is_kept=True)
         self.lines: list[JournalLine] = []
         self._waiting = b""  # lines that are to be written with the next ones
         self._look: dict[str, Any] | None = None
-        self.base: str | None = None
-        self.telling = ""
+        self.base = base
+        self.telling = telling
         self.closing = ""
-        self.naming: frozenset[str] = frozenset()
-        self.acting: Marker | None = None
-        self.committers: Collection[str] | None = None
-        self.visitors: Sequence[Marker] = ()
-        self.guests: Sequence[Marker] = ()
-        self.stranger = False
+        self.naming = frozenset(naming)
+        self.acting = acting
+        self.committers = committers
+        self.visitors = visitors
+        self.guests = guests
+        self.stranger = stranger
 
     def __enter__(self) -> Self:
         self._lock.__enter__()
@@ -476,6 +488,14 @@ class Journal:
         if known:
             _READ[path] = known.await_lines(based)
         self.lines += expand_trees(self.repo, based)
+
+    def stand_on(self, commit: str) -> None:
+        """Take a commit for that on which edits are made from now on."""
+        self.base = commit
+
+    def note_end(self, call_id: str) -> None:
+        """Note that a call has just ended, before the worktree is looked at."""
+        self.closing = call_id
 
     def append_edits(self, edits: list[Edit]) -> None:
         """Add edits of one look; more than MANY as a line for each author, with its paths in two
@@ -613,7 +633,7 @@ class JournalCopy(Journal):
 def copy_journal(repo: Repo) -> JournalCopy:
     """A copy of this worktree's journal."""
     copy = JournalCopy(repo)
-    copy.lines = read_journal(repo)
+    copy.append(read_journal(repo))
     return copy
 
 

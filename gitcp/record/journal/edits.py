@@ -250,10 +250,9 @@ def record_edits(
     and say nothing of the worktree.  Entries that its open edits have already are left out.
     """
     base_tree = Lookup(repo.objects, find_tree(repo.objects, base))
-    with Journal(repo) as held:
+    with Journal(repo, base) as held:
         work = collect_work(held.lines, session_id)
         at = read_clock(repo)
-        held.base = base
         edits = []
         for path, (entry, turn) in sorted(files.items()):
             if any(stretch.written == entry for stretch in work.list_stretches(path)):

@@ -48,10 +48,7 @@ def look_for_commit(
     """
     if changes is None:
         return read_journal(repo)
-    with Journal(repo) as held:
-        held.visitors = visitors
-        held.guests = guests
-        held.committers = committers
+    with Journal(repo, visitors=visitors, guests=guests, committers=committers) as held:
         _look_at_open(held, changes)
         if credit.map_large(held.lines).keys() & changes:
             looks.name_large_files(held, changes, read_clock(repo))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
 
-    from gitcp.text.record_types import State
+    from gitcp.text.record_types import Marker, State
 
     Act = Callable[[Journal, State, Mapping[str, Any], list[str], int], None]
     ShellAct = Callable[[Journal, int], None]
@@ -37,8 +37,7 @@ def look_as_stranger(other: Repo, paths: Iterable[str]) -> None:
 
 
 def _look(other: Repo, paths: Collection[str]) -> None:
-    with Journal(other) as held:
-        held.stranger = True
+    with Journal(other, stranger=True) as held:
         at = read_clock(other)
         if not paths:
             looks.scan_if_cheap(held, at, first=True)
@@ -72,7 +71,7 @@ def take_shell_call(state: State, others: Iterable[Repo], act: ShellAct) -> bool
     before = list(state.get("visits", ()))
     for other in others:
         try:
-            with Journal(other) as held:
+            with Journal(other, telling=state["session_id"]) as held:
                 act(held, read_clock(other))
         except (Error, OSError) as e:
             git.append_trace("journal", f"{other.worktree}: {e}")  # it is being removed
@@ -142,9 +141,9 @@ def _is_look_due(other: Repo, session_id: str, turn: str) -> bool:
 def _end_turn_in(
     other: Repo, state: State, subject: str, paths: list[str], tasks: Collection[str]
 ) -> None:
-    with Journal(other) as held:
+    guests: list[Marker] = [{**session.build_marker(state), "phase": "active"}]
+    with Journal(other, guests=guests) as held:
         at = read_clock(other)
-        held.guests = [{**session.build_marker(state), "phase": "active"}]
         looks.record_paths(held, session.resolve_paths(other, paths), at)
         looks.close_calls(held, state, at, {*tasks})
         journal.hold_edits(other, held, state["session_id"], subject)

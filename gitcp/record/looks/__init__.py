@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gitcp.record.looks.credit_cases import Change, Verdict
     from gitcp.record.looks.sources import Sources
     from gitcp.record.snapshot.scan import Scan
-    from gitcp.text.record_types import Staged, State, Version, Writer
+    from gitcp.text.record_types import Marker, Staged, State, Version, Writer
 
     Changed = dict[str, tuple[Version, Version]]
 
@@ -75,10 +75,10 @@ class Look:
         acting: the session whose turn it is, even if its marker says that it is over.
         telling: the session whose client reports the end of a call or turn.
         """
-        with Journal(self._repo) as journal:
-            journal.telling = telling
-            if acting:
-                journal.acting = {**session.build_marker(acting), "phase": "active"}
+        marker: Marker | None = None
+        if acting:
+            marker = {**session.build_marker(acting), "phase": "active"}
+        with Journal(self._repo, telling=telling, acting=marker) as journal:
             self._record(journal, head, dirty)
             return journal.lines
 
@@ -86,8 +86,7 @@ class Look:
         self, head: str, dirty: Mapping[str, Version], state: State, telling: str = ""
     ) -> None:
         """take() what differed, and close the calls of the last turn that no event closed."""
-        with Journal(self._repo) as journal:
-            journal.telling = telling
+        with Journal(self._repo, telling=telling) as journal:
             self._record(journal, head, dirty)
             close_calls(journal, state, self.at)
             _note_late(journal, state)
@@ -210,7 +209,7 @@ def record_differences(
     write: whether to store its blobs."""
     repo = journal.repo
     seen = journal.read_last_seen()
-    journal.base = head
+    journal.stand_on(head)
     tree = Lookup(repo.objects, find_tree(repo.objects, head))
     changed: Changed = {}
     for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:

@@ -79,11 +79,8 @@ def take_call(repo: Repo, state: State, event: dict[str, Any], head: str | None 
     is_here = places is None or places.is_here
     is_looked_at = places is None or repo.worktree in places.looked_at
     tool_paths = session.resolve_paths(repo, paths)
-    with Journal(repo) as journal:
+    with Journal(repo, head, telling=state["session_id"], naming=tool_paths) as journal:
         at = read_clock(repo)
-        journal.telling = state["session_id"]
-        journal.naming = frozenset(tool_paths)
-        journal.base = head
         if call["kind"] == "write" and tool_paths:
             act(journal, state, call, tool_paths, at)
         elif call["kind"] != "write" and starts:
@@ -230,7 +227,6 @@ def _take_call_in_others(
 
     def act(journal: Journal, at: int) -> None:
         is_looked_at = journal.repo.worktree in places.looked_at
-        journal.telling = session_id
         if event["event"] == "tool-start":
             _open_call(journal, state, event, credit.SHELL, [], at, is_looked_at)
             return
@@ -347,7 +343,7 @@ def _close_call(
     journal.append([Closing(closing)])
     if since is not None:
         _take_back(journal, state, event, since)
-    journal.closing = str(call.get("id", ""))
+    journal.note_end(str(call.get("id", "")))
     _look_for_changes(journal, state, event, at, is_looked_at)
 
 
