@@ -23,6 +23,7 @@ from gitcp.record.journal.line_kinds import (
     WrittenLine,
     list_keys,
 )
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def _list_needed_calls(lines: list[JournalLine], active: Container[str]) -> set[
     return running | {*last.values()}
 
 
+@value_class
 class SinceCut:
     """What a journal has since lines were cut from it.
 
@@ -170,11 +172,8 @@ class SinceCut:
     that have edits both before and after it.
     """
 
-    __slots__ = ("cut_ids", "lines")
-
-    def __init__(self, lines: list[JournalLine], cut_ids: set[str]) -> None:
-        self.lines = lines
-        self.cut_ids = cut_ids
+    lines: list[JournalLine]
+    cut_ids: set[str]
 
 
 def find_since_cut(lines: list[JournalLine]) -> SinceCut:
@@ -242,15 +241,13 @@ def _get_key(edit: Edit) -> tuple[str, int, Version]:
     return edit.path, edit.at, edit.after
 
 
+@value_class
 class Unfounded:
     """The commits that lost edits of a session by a correction: commit -> the paths that have none
     any more.  wholly: those that have no other of its edits.  partly: the others."""
 
-    __slots__ = ("partly", "wholly")
-
-    def __init__(self, wholly: dict[str, set[str]], partly: dict[str, set[str]]) -> None:
-        self.wholly = wholly
-        self.partly = partly
+    wholly: dict[str, set[str]]
+    partly: dict[str, set[str]]
 
 
 def list_unfounded(

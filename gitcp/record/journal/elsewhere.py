@@ -11,7 +11,7 @@ from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.journal.line_kinds import CheckpointLine, JournalLine, Settlement
 from gitcp.record.journal.stretches import collect_work
 from gitcp.record.match import open_edits
-from gitcp.text import ids
+from gitcp.text import ids, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Recorded, State
 
 
+@value_class
 class _Away:
     """A stretch of a session at a path that its worktree does not hold."""
 
-    __slots__ = ("path", "stretch")
-
-    def __init__(self, path: str, stretch: Stretch) -> None:
-        self.path = path
-        self.stretch = stretch
+    path: str
+    stretch: Stretch
 
 
 def list_worktrees(repo: Repo, session: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from gitcp.git.objects.object_lists import list_commits
 from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Edit, JournalLine, Settlement, parse_lines
 from gitcp.record.session import others
+from gitcp.text import value_class
 from gitcp.text.ids import EDITS
 
 TYPE_CHECKING = False
@@ -117,14 +118,12 @@ def _sort_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
     return sorted(credit.list_lasting(lines), key=lambda line: line.at)
 
 
+@value_class
 class _United:
     """The lines of a journal, with those that only refs hold at their times; lost: the latter."""
 
-    __slots__ = ("lines", "lost")
-
-    def __init__(self, lines: list[JournalLine], lost: list[JournalLine]) -> None:
-        self.lines = lines
-        self.lost = lost
+    lines: list[JournalLine]
+    lost: list[JournalLine]
 
 
 def _unite_lines(repo: Repo, worktree_hash: str, remaining: list[JournalLine]) -> _United:

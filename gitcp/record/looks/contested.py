@@ -6,6 +6,7 @@ from gitcp.record import looks
 from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import build_edit
 from gitcp.record.looks import credit_cases, windows
+from gitcp.text import value_class
 from gitcp.text.ids import UNKNOWN
 
 TYPE_CHECKING = False
@@ -18,15 +19,13 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Version, Writer
 
 
+@value_class
 class _Step:
     """A step from one entry of a path to the next.  is_own: whether the call made it."""
 
-    __slots__ = ("after", "before", "is_own")
-
-    def __init__(self, before: Version, after: Version, is_own: bool) -> None:
-        self.before = before
-        self.after = after
-        self.is_own = is_own
+    before: Version
+    after: Version
+    is_own: bool
 
 
 def build_edits(

@@ -11,6 +11,7 @@ from gitcp.git import ANY, decode_name
 from gitcp.git.objects import reading
 from gitcp.record import looks, session
 from gitcp.record.journal import credit
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,27 +25,23 @@ if TYPE_CHECKING:
 _MANY = 20  # paths that are reported one by one
 
 
+@value_class
 class Losses:
     """The paths, from the root of the worktree, that a command may discard.
 
     seen: those that were looked at.  unseen: those that were not; if they are many or unknown, the
     paths that the command names, '.' for the whole worktree."""
 
-    __slots__ = ("seen", "unseen")
-
-    def __init__(self, seen: list[str], unseen: list[str]) -> None:
-        self.seen = seen
-        self.unseen = unseen
+    seen: list[str]
+    unseen: list[str]
 
 
+@value_class
 class _Query:
     """A git that lists changed files.  is_tracked: whether it lists tracked ones."""
 
-    __slots__ = ("is_tracked", "running")
-
-    def __init__(self, is_tracked: bool, running: Running) -> None:
-        self.is_tracked = is_tracked
-        self.running = running
+    is_tracked: bool
+    running: Running
 
 
 def look_at_losses(journal: Journal, command: str, cwd: str, at: int) -> Losses:
