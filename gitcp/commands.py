@@ -85,7 +85,7 @@ TOOLS = {
     "stats": "count the lines that agents and people wrote",
     "ui": "browse sessions, commits and points in the terminal",
     "page": "write a page for review: the change, who wrote it and why",
-    "rewind": "go back to before a prompt or a tool call",
+    "rewind": "go back to before a prompt, edit or command",
     "bisect": "find the call at which a test begins to fail",
     "undo": "take back what gitcp changed last",
     "redo": "do again what was undone",

@@ -32,7 +32,7 @@ def build_point_row(point: Point, name: str, agents: Mapping[str, str], ago: Ago
     facts = ["gone" if point.gone else ""]
     facts.append(describe_lacking(point.kind, point.lacking))
     if point.kind == "archived":
-        facts.append("archived")
+        facts.append("set aside")
     is_call = point.kind == "tool"
     if is_call:
         who = ""

@@ -1,4 +1,4 @@
-"""gitcp-rewind - go back to before a prompt or a tool call"""
+"""gitcp-rewind - go back to before a prompt, edit or command"""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from gitcp.steps.step import Effect
     from gitcp.text.spans import Line
 
+# What edits can be taken back: the option, and the words for people.
+_EDITED = (
+    ("session", "the edits of this session"),
+    ("turn", "the edits of this prompt"),
+    ("tool", "this edit, or what this command changed"),
+)
 OPTIONS: Rows = (
     [
         make_flag("--list", "list the points, and change nothing"),
@@ -63,10 +69,10 @@ OPTIONS: Rows = (
         make_value(
             f"--{kind}",
             "<id>",
-            f"take back only the edits of this {kind}; the beginning of its id",
+            f"take back only {what}; the beginning of its id",
             default="",
         )
-        for kind in ("session", "turn", "tool")
+        for kind, what in _EDITED
     ),
     undo.CONFLICT,
     [

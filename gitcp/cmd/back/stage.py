@@ -39,8 +39,8 @@ OPTIONS = (
     make_flag("--own", "what the session wrote whose agent runs this"),
     make_flag("--by-hand", "what no agent wrote"),
     [
-        make_value("--turn", "<n>|<id>", "only what this turn of the session wrote", default=""),
-        make_value("--call", "<id>", "only what this tool call wrote", default=""),
+        make_value("--turn", "<n>|<id>", "only what this prompt of the session wrote", default=""),
+        make_value("--call", "<id>", "only what this edit or command wrote", default=""),
     ],
     make_flag("--with-overlaps", "also lines that others replaced too, as they stand"),
     make_flag("--with-needed", "also lines of others without which these have no place"),

@@ -209,7 +209,7 @@ def build_commit_parts(
 def build_point(point: Point, name: str, when: Day) -> Row:
     """The row of a point to go back to."""
     day, time = when(point.time)
-    facts = ["archived" if point.kind == "archived" else ""]
+    facts = ["set aside" if point.kind == "archived" else ""]
     facts.append(describe_lacking(point.kind, point.lacking))
     note = ", ".join(filter(None, facts))
     head = [(name, "yellow"), (f" {time}", "dim"), (f"  {note}" if note else "", "dim")]

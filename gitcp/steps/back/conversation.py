@@ -175,12 +175,12 @@ def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
     if point.kind == "tool":
         leaf = cutter.find_leaves_around(data, name)[point.is_after]
         if not leaf:
-            raise Error(f"the transcript does not have the tool use '{name}'")
+            raise Error(f"the transcript does not have the edit or command '{name}'")
         return CutPoint(data, leaf, True)
     prompts = cutter.list_prompts(data)
     prompt = find_prompt(prompts, point.session_prompt, point.time)
     if prompt is None:
-        raise Error(f"the transcript does not have the prompt of turn '{name}'")
+        raise Error(f"the transcript does not have the prompt '{name}'")
     later = prompts[prompts.index(prompt) + 1 :]
     if not point.is_after:
         leaf = prompt[2]

@@ -163,7 +163,7 @@ def _has_room(work: Worktree, path: str) -> bool:
 
 def _describe_return(repo: Repo, returning: Sequence[Effect]) -> list[str]:
     notes = [
-        f"'{effects.name_ignored(repo, effect)}' comes back: git ignores it, and a call took it"
+        f"'{effects.name_ignored(repo, effect)}' comes back: git ignores it, and a command took it"
         for effect in returning[:_NAMED]
     ]
     if returning[_NAMED:]:

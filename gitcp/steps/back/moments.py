@@ -244,7 +244,7 @@ def read_tree(present: Present, name: str) -> MomentTree:
     moment = Point(name, "")
     since = present.kept_edits.find_since(moment.moment_id, moment.is_after)
     if since is None:
-        raise Error(f"no such turn or tool use: '{moment.moment_id}'")
+        raise Error(f"no such prompt, edit or command: '{moment.moment_id}'")
     versions: dict[str, Version] = {}
     for line in since.edits:
         versions.setdefault(line.path, line.before)
@@ -263,7 +263,7 @@ def find_point_tree(present: Present, point: Point) -> str:
     if gone:
         tree = removed.build_tree(present.repo, gone, point.moment_id, point.is_after)
     if not tree:
-        raise Error(f"no such turn or tool use: '{point.moment_id}'")
+        raise Error(f"no such prompt, edit or command: '{point.moment_id}'")
     return tree
 
 

@@ -57,7 +57,7 @@ def find_tree(repo: Repo, name: str) -> str:
     elif kind == "session":
         newest = stream_list.find_newest(repo, key)
         if newest is None:
-            raise Error(f"session '{key}' has no temporary checkpoint")
+            raise Error(f"nothing is saved of session '{key}' beside its commits")
         key = newest["oid"]
     return _strip(repo.objects, need_commit(repo.objects, key)["tree"])
 

@@ -178,7 +178,7 @@ def _explain_untouchable(change: WantedChange, facts: Facts) -> str:
         if version and version[0] == COMMIT:
             return "a submodule or a repository of its own"
     if change.path in facts.left_out:
-        return f"left out of snapshots ({facts.left_out[change.path]})"
+        return f"not saved ({facts.left_out[change.path]})"
     if change.path in facts.hidden:
         return "not in the sparse checkout"
     return ""

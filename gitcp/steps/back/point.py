@@ -92,7 +92,7 @@ def describe_lacking(kind: str, paths: Iterable[str]) -> str:
             names.append(path)
     if not names:
         return ""
-    what = "left out of its snapshot"
+    what = "not saved with it"
     if kind == "tool":
         what = "not seen before it"
     text = f"{what}: {', '.join(names[:_MOST])}"

@@ -432,7 +432,7 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
 
 
 def _tell_why(why: str) -> Record:
-    message = f"gitcp: not committed, {why}; the turn is kept as a temporary checkpoint"
+    message = f"gitcp: not committed, {why}; what it changed is saved"
     return {"type": "say", "message": message}
 
 

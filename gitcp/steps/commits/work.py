@@ -48,7 +48,7 @@ class Work:
             session_id, turn, _ = get_writer(line)
             if session_id and turn:
                 return Selection([session_id], turn=turn)
-        raise Error("no turn has changed a file here")
+        raise Error("no prompt has changed a file here")
 
     def list_sessions(self) -> list[str]:
         """The sessions that changed a file which is not as HEAD has it."""

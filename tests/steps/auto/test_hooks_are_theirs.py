@@ -166,7 +166,7 @@ WHY = {
 def test_of_what_a_hook_says_the_reason_is_told(auto: World, a: Agent, tool: str) -> None:
     (auto.home / "said").write_text(SAID[tool])
     hook(auto, "pre-commit", "cat $HOME/said; exit 1")
-    message = refused(a, "a.txt").removesuffix("the turn is kept as a temporary checkpoint")
+    message = refused(a, "a.txt").removesuffix("what it changed is saved")
     assert message == f"gitcp: not committed, the pre-commit hook says no: {WHY[tool]}"
 
 

@@ -60,7 +60,7 @@ def test_a_rewind_brings_ignored_files_back_and_names_what_it_cannot(
     assert stat.S_IMODE((world.path / ".git/gitcp/kept").stat().st_mode) == 0o700
     point = last_call(world)
     told = done(world, "rewind", "--to", point, "--files-only", "--dry-run")
-    assert "note: '.env' comes back: git ignores it, and a call took it" in told
+    assert "note: '.env' comes back: git ignores it, and a command took it" in told
     assert not (world.path / ".env").exists()
     told = done(world, "rewind", "--to", point, "--files-only")
     assert f"note: '{world.home}/outside.txt' does not come back: outside of the repository" in told

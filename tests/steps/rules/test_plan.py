@@ -58,7 +58,7 @@ FACTS = Facts(
         (IN_HEAD, A, None, "delete", "committed since"),
         (MADE, A, None, "delete", "made since by session 87acec17"),
         ("x", A, None, "keep", "not made by a session"),
-        ("big", A, B, "keep", "left out of snapshots (too-large)"),
+        ("big", A, B, "keep", "not saved (too-large)"),
         ("sparse", A, B, "keep", "not in the sparse checkout"),
         ("x", SUB, A, "keep", "a submodule or a repository of its own"),
         ("x", A, SUB, "keep", "a submodule or a repository of its own"),
@@ -82,7 +82,7 @@ def test_changes_that_were_decided_are_done_unless_the_path_may_not_be_touched()
     told = plan.plan_paths(changes, FACTS)
     assert [(a.verb, a.reason) for a in told] == [
         ("delete", "why"),
-        ("keep", "left out of snapshots (too-large)"),
+        ("keep", "not saved (too-large)"),
     ]
     assert plan.count_verbs(told) == {"create": 0, "modify": 0, "delete": 1, "keep": 1}
 

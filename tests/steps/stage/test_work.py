@@ -106,6 +106,6 @@ def test_a_moved_file_is_a_rename(world: World, agents: tuple[Agent, Agent]) -> 
 
 def test_without_a_turn_it_says_so(world: World) -> None:
     ended = run(world, "diff")
-    assert (ended.returncode, ended.stderr) == (128, "fatal: no turn has changed a file here\n")
+    assert (ended.returncode, ended.stderr) == (128, "fatal: no prompt has changed a file here\n")
     assert run(world, "diff", "--by-hand", "HEAD").returncode == 129
     assert "no such session" in run(world, "diff", "--session", "99").stderr
