@@ -7,8 +7,8 @@ import os
 import shlex
 import stat
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
 
 from gitcp import git
 from gitcp.checkpoints import listing, redactor
@@ -27,8 +27,9 @@ from gitcp.steps import abandoned_rules
 from gitcp.steps.back import removed
 from gitcp.steps.back.plan import is_below
 from gitcp.steps.back.present import KeptEdits, Present, read_kept_edits, read_present
+from gitcp.text import line_replay
 from gitcp.text.ids import EDITS
-from gitcp.text.line_replay import Replay, Version
+from gitcp.text.line_replay import Replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,15 +37,31 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.record.journal.line_kinds import Edit
-    from gitcp.steps.abandoned_rules import Found, GivenUp, Key
-    from gitcp.text import record_types
-    from gitcp.text.record_types import Record
+    from gitcp.steps.abandoned_rules import Found, GivenUp, Group, Turn
+    from gitcp.text.record_types import Entry, Record, Version
 
-    Entries = dict[str, dict[record_types.Version, None]]  # path -> its entries, without repeats
+    Entries = dict[str, dict[Version, None]]  # path -> its entries, without repeats
 
 _LOG = "log --raw --no-abbrev --no-renames -z --ignore-missing --format="
 _SHOWN = ("--no-show-signature", "--diff-merges=first-parent", "--no-ext-diff", "--stdin")
 _PLAIN = " --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
+
+
+@dataclass(slots=True, frozen=True)
+class _Key:
+    """A turn, and the worktree of which its work is told."""
+
+    session_id: str
+    turn: str
+    worktree: str
+
+
+@dataclass(slots=True, frozen=True)
+class _Held:
+    """What something has at a path."""
+
+    path: str
+    entry: Version
 
 
 class _Place:
@@ -56,9 +73,7 @@ class _Place:
         self.repo = repo
         self.name = repo.worktree
         self.present = read_present(repo, dry=True)
-        staged = map(decode_name, repo.git.read_records("ls-files", "--stage", "-z"))
-        facts = (fact.partition("\t") for fact in staged)
-        self._staged = [(path, _parse_staged(about)) for about, _, path in facts]
+        self._staged = _list_staged(repo)
 
     @cached_property
     def edits(self) -> list[Edit]:
@@ -66,25 +81,38 @@ class _Place:
         edits = self.present.kept_edits.list_all()
         return [line for line in edits if line.is_kept]
 
-    def list_keys(self) -> set[tuple[str, str, str]]:
-        """The turns that have edits in it, as _get_key() names them."""
-        return {(*line.author[:2], self.name) for line in self.edits}
+    def list_keys(self) -> set[_Key]:
+        """The turns that have edits in it."""
+        keys: set[_Key] = set()
+        for line in self.edits:
+            session_id, turn, _ = line.author
+            keys.add(_Key(session_id, turn, self.name))
+        return keys
 
-    def list_entries(self, paths: Collection[str]) -> Iterator[tuple[str, record_types.Version]]:
+    def list_entries(self, paths: Collection[str]) -> Iterator[_Held]:
         """What the worktree and the index have at paths."""
-        yield from ((path, self.present.get_file(path)) for path in paths)
-        yield from ((path, entry) for path, entry in self._staged if path in paths)
+        for path in paths:
+            yield _Held(path, self.present.get_file(path))
+        for held in self._staged:
+            if held.path in paths:
+                yield held
 
-    def list_open(self, paths: Collection[str]) -> Iterator[tuple[str, record_types.Version]]:
+    def list_open(self, paths: Collection[str]) -> Iterator[_Held]:
         """What the worktree and the index have at paths and HEAD has not."""
         head = Lookup(self.repo.objects, self.present.head_tree)
-        yield from ((path, v) for path, v in self.present.entries.items() if path in paths)
-        yield from (
-            (path, v) for path, v in self._staged if path in paths and find_file(head, path) != v
-        )
+        for path, entry in self.present.entries.items():
+            if path in paths:
+                yield _Held(path, entry)
+        for held in self._staged:
+            if held.path in paths and find_file(head, held.path) != held.entry:
+                yield held
 
-    def has_unknown(self, path: str) -> bool:
-        """Whether a file is there whose content a scan leaves out: it is ignored now, or large."""
+    def has_unknown(self, paths: Iterable[str]) -> bool:
+        """Whether one of some files is there whose content a scan leaves out: it is ignored now, or
+        large."""
+        return any(self._is_unknown(path) for path in paths)
+
+    def _is_unknown(self, path: str) -> bool:
         if isinstance(self.present, _Nothing) or self.present.get_file(path):
             return False
         try:
@@ -103,9 +131,9 @@ class _Nothing:
     def __init__(self, repo: Repo, gone: removed.RemovedWorktree) -> None:
         self.lines = gone.lines
         self.kept_edits = KeptEdits(repo, gone.lines)
-        self.entries: dict[str, record_types.Version] = {}
+        self.entries: dict[str, Version] = {}
 
-    def get_file(self, path: str) -> record_types.Entry | None:
+    def get_file(self, path: str) -> Entry | None:
         """None: there is no file."""
         return None
 
@@ -120,53 +148,83 @@ class _RemovedPlace(_Place):
         self._staged = []
 
 
-def _parse_staged(fields: str) -> record_types.Entry:
-    mode, oid, _ = fields.split(" ")
-    return mode, oid
+def _list_staged(repo: Repo) -> list[_Held]:
+    """The entries of the index."""
+    staged: list[_Held] = []
+    for record in repo.git.read_records("ls-files", "--stage", "-z"):
+        about, _, path = decode_name(record).partition("\t")
+        mode, oid, _ = about.split(" ")
+        staged.append(_Held(path, (mode, oid)))
+    return staged
 
 
 def list_turns(repo: Repo, scopes: Collection[str] = (), *, shared: bool = True) -> list[Record]:
     """A record of type "abandoned" for each turn of which work was given up, in any worktree, the
     newest first; also those of which only the summary is left.  scopes: only work at or below these
     paths; shared: also the turns of other clones."""
-    records, recorded = _list_here(repo, scopes)
-    known = {key[:2] for key in recorded} | {summaries.get_turn(record) for record in records}
-    known |= {summaries.get_turn(record) for record in summaries.read_kept(repo)}
-    records += [
-        {"type": "abandoned", **record}
-        for record in (summaries.read_shared(repo) if shared else ())
-        if summaries.get_turn(record) not in known
-        and any(is_below(path, scopes) for path in record["files"])
-    ]
-    return sorted(records, key=lambda record: -int(record["time"]))
+    here = _list_here(repo, scopes)
+    records = [*here.records]
+    if shared:
+        known = {(key.session_id, key.turn) for key in here.recorded}
+        known.update(summaries.get_turn(record) for record in records)
+        known.update(summaries.get_turn(record) for record in summaries.read_kept(repo))
+        for record in summaries.read_shared(repo):
+            if summaries.get_turn(record) not in known and _is_in(record, scopes):
+                records.append({"type": "abandoned", **record})
+    return sorted(records, key=_get_age)
 
 
-def _list_here(
-    repo: Repo, scopes: Collection[str] = ()
-) -> tuple[list[Record], set[tuple[str, str, str]]]:
-    """(the records of this clone, the turns that have edits, as _get_key() names them)."""
-    records: dict[tuple[str, str, str], Record] = {
-        _get_key(record): record
-        for record in summaries.read_kept(repo)
-        if any(is_below(path, scopes) for path in record["files"])
-    }
+def _is_in(record: Record, scopes: Collection[str]) -> bool:
+    """Whether a record has a path at or below scopes."""
+    return any(is_below(path, scopes) for path in record["files"])
+
+
+def _get_age(record: Record) -> int:
+    return -int(record["time"])
+
+
+@dataclass(slots=True)
+class _Here:
+    """The records of this clone, and the turns that have edits."""
+
+    records: list[Record]
+    recorded: set[_Key]
+
+
+def _list_here(repo: Repo, scopes: Collection[str] = ()) -> _Here:
+    records: dict[_Key, Record] = {}
+    for record in summaries.read_kept(repo):
+        if _is_in(record, scopes):
+            records[_get_key(record)] = record
+    recorded: set[_Key] = set()
+    found: dict[_Key, Record] = {}
     with ExitStack() as opened:
         places = [*_open_places(repo, opened)]
         places += [_RemovedPlace(repo, gone) for gone in removed.list_removed(repo)]
-        found = [record for place in places for record in _list_recorded(place, places, scopes)]
-    for record in found:
-        known = records.get(_get_key(record), {})  # from when the session's state was there
-        texts = {k: known.get(k, "") for k in ("agent", "prompt", "next_prompt") if not record[k]}
-        records[_get_key(record)] = {**record, **texts}
+        for place in places:
+            recorded |= place.list_keys()
+            for record in _list_recorded(place, places, scopes):
+                found[_get_key(record)] = record
+    for key, record in found.items():
+        records[key] = _complete(record, records.get(key))
     # What has come back since it was summed up is not given up.
-    recorded = set[tuple[str, str, str]]().union(*(place.list_keys() for place in places))
-    back = recorded - {_get_key(record) for record in found}
-    given_up = [record for key, record in records.items() if key not in back]
-    return sorted(given_up, key=lambda record: -int(record["time"])), recorded
+    for key in recorded - found.keys():
+        records.pop(key, None)
+    return _Here(sorted(records.values(), key=_get_age), recorded)
 
 
-def _get_key(record: Record) -> tuple[str, str, str]:
-    return record["session_id"], record["turn"], record["worktree"]
+def _complete(record: Record, kept: Record | None) -> Record:
+    """A record with the texts of the one that was kept while the session's state was there."""
+    if kept is None:
+        return record
+    completed = dict(record)
+    for name in ("agent", "prompt", "next_prompt"):
+        completed[name] = record[name] or kept.get(name, "")
+    return completed
+
+
+def _get_key(record: Record) -> _Key:
+    return _Key(record["session_id"], record["turn"], record["worktree"])
 
 
 def _open_places(repo: Repo, opened: ExitStack) -> Iterator[_Place]:
@@ -192,26 +250,34 @@ def _list_other_worktrees(repo: Repo) -> list[str]:
 def _list_recorded(
     place: _Place, places: Sequence[_Place], scopes: Collection[str]
 ) -> Iterator[Record]:
-    groups = [
-        (paths, edits)
-        for paths, edits in abandoned_rules.group_edits(place.edits)
-        if any(is_below(path, scopes) for path in paths)
-        and any(line.author[0] for line in edits)
-        and not any(each.has_unknown(path) for each in places for path in paths)
-    ]
-    written = {path for paths, _ in groups for path in paths}
+    groups: list[Group] = []
+    for group in abandoned_rules.group_edits(place.edits):
+        if _is_possible(group, places, scopes):
+            groups.append(group)
+    written: set[str] = set()
+    for group in groups:
+        written |= group.paths
+    kept: Entries = {}
     if written:
         kept = _read_kept(place, places, written)
-    else:
-        kept = {}
     found: list[Found] = []
-    for paths, edits in groups:
-        found += _look_at_group(place.repo, Edits(place.repo.objects, edits), sorted(paths), kept)
+    for group in groups:
+        found += _look_at_group(place.repo, group, kept)
     moves = _Moves(place, kept)
-    for key, parts in abandoned_rules.unite(found):
-        chosen = [part for part in parts if is_below(part["path"], scopes) and not moves.has(part)]
+    for parts in abandoned_rules.unite(found):
+        chosen = [part for part in parts if is_below(part.path, scopes) and not moves.has(part)]
         if chosen:
-            yield _build_record(place, places[0], key, chosen)
+            yield _build_record(place, places[0], chosen)
+
+
+def _is_possible(group: Group, places: Sequence[_Place], scopes: Collection[str]) -> bool:
+    """Whether an agent may have given up something at or below scopes, in files that moved to each
+    other."""
+    if not any(is_below(path, scopes) for path in group.paths):
+        return False
+    if not any(line.author[0] for line in group.edits):
+        return False
+    return not any(place.has_unknown(group.paths) for place in places)
 
 
 class _Moves:
@@ -224,24 +290,29 @@ class _Moves:
         self._edits: dict[str, list[Edit]] = {}
         for line in place.edits:
             self._edits.setdefault(line.path, []).append(line)
-        self._lines: dict[record_types.Version, set[bytes]] = {None: set()}
+        self._lines: dict[Version, set[bytes]] = {None: set()}
 
     def has(self, part: GivenUp) -> bool:
         """Whether a file that was edited since has the lines, and had them not before."""
-        if part["wrote"]:
-            for path, edits in self._edits.items():
-                first = next((line for line in edits if line.at >= part["at"]), None)
-                if path == part["path"] or first is None:
-                    continue
-                before = self._read(first.before)
-                entries = self._kept.get(path) or (self._present.get_file(path),)
-                if any(
-                    abandoned_rules.was_moved(part["wrote"], before, self._read(e)) for e in entries
-                ):
-                    return True
+        if not part.wrote:
+            return False
+        for path, edits in self._edits.items():
+            if path != part.path and self._has_taken(path, edits, part):
+                return True
         return False
 
-    def _read(self, entry: record_types.Version) -> set[bytes]:
+    def _has_taken(self, path: str, edits: Sequence[Edit], part: GivenUp) -> bool:
+        """Whether a file, by its edits, got the lines since."""
+        since = [line for line in edits if line.at >= part.at]
+        if not since:
+            return False
+        before = self._read(since[0].before)
+        for entry in self._kept.get(path) or (self._present.get_file(path),):
+            if abandoned_rules.was_moved(part.wrote, before, self._read(entry)):
+                return True
+        return False
+
+    def _read(self, entry: Version) -> set[bytes]:
         if entry not in self._lines:
             content = None
             if entry:
@@ -253,18 +324,20 @@ class _Moves:
         return self._lines[entry]
 
 
-def _look_at_group(
-    repo: Repo, edits: Edits, paths: Sequence[str], kept: Mapping[str, Iterable[Any]]
-) -> Iterator[Found]:
+def _look_at_group(repo: Repo, group: Group, kept: Entries) -> Iterator[Found]:
     """What turns gave up in files that were moved to each other."""
+    edits = Edits(repo.objects, group.edits)
+    paths = sorted(group.paths)
     edits.read_ahead(dict.fromkeys(paths, ("", None, "", None)))
 
-    def read(entry: record_types.Version) -> Version | None:
-        return edits.get_content(*entry) if entry else None
+    def read(entry: Version) -> line_replay.Version | None:
+        if entry is None:
+            return None
+        return edits.get_content(*entry)
 
     for path in paths:
         chain = edits.trace_content(path)
-        replay = partial(edits.replay_as, Replay, path, Version("", ()))
+        replay = partial(edits.replay_as, Replay, path, line_replay.Version("", ()))
         history = abandoned_rules.History(chain, replay, read)
         yield history.list_given_up([*kept.get(path, ())])
 
@@ -274,129 +347,159 @@ def _read_kept(place: _Place, places: Sequence[_Place], paths: Collection[str]) 
     which the first edit was made."""
     repo = place.repo
     kept: Entries = {path: {} for path in paths}
-    others = (each.list_open(paths) for each in places if each is not place)
-    stashed = (entry.list_versions(paths) for entry in refs.Stash(repo).list_all())
-    for path, entry in chain(place.list_entries(paths), *others, *stashed):
-        kept[path][entry] = None
-    base = next((edit.base for edit in place.edits if edit.base), "")
-    for path, entry in _list_committed(repo, place.present, base):
-        if path in kept:
+    for held in place.list_entries(paths):
+        kept[held.path][held.entry] = None
+    for each in places:
+        if each is not place:
+            for held in each.list_open(paths):
+                kept[held.path][held.entry] = None
+    for stashed in refs.Stash(repo).list_all():
+        for path, entry in stashed.list_versions(paths):
             kept[path][entry] = None
+    base = next((edit.base for edit in place.edits if edit.base), "")
+    for held in _list_committed(repo, place.present, base):
+        if held.path in kept:
+            kept[held.path][held.entry] = None
     return kept
 
 
-def _list_committed(
-    repo: Repo, present: Present | _Nothing, base: str
-) -> Iterator[tuple[str, record_types.Version]]:
+def _list_committed(repo: Repo, present: Present | _Nothing, base: str) -> Iterator[_Held]:
     """What commits since base gave the paths that they changed: those of any branch, and those that
     the journal names."""
-    named = []
+    tips: list[str] = []
     for line in present.lines:
         if isinstance(line, Settlement) and line.commit:
-            named.append(line.commit)
-    tips = [present.head, *named] if present.head else named
-    revisions = encode_lines([*tips, *([f"^{base}"] if base else [])])
-    _, out = repo.git.run(*_LOG.split(), *listing.ALL, *_SHOWN, stdin=revisions)
+            tips.append(line.commit)
+    if present.head:
+        tips.insert(0, present.head)
+    if base:
+        tips.append(f"^{base}")
+    _, out = repo.git.run(*_LOG.split(), *listing.ALL, *_SHOWN, stdin=encode_lines(tips))
     fields = iter(out.split(b"\0"))
     for field in fields:
-        if b":" in field[:2]:  # the newline that ends a commit's header may stand before it
-            _, mode, _, oid, status = decode_name(field.lstrip(b"\n:")).split(" ")
-            yield decode_name(next(fields)), None if status == "D" else (mode, oid)
+        if b":" not in field[:2]:
+            continue  # the newline that ends a commit's header may stand before it
+        _, mode, _, oid, status = decode_name(field.lstrip(b"\n:")).split(" ")
+        entry = None
+        if status != "D":
+            entry = mode, oid
+        yield _Held(decode_name(next(fields)), entry)
 
 
-def _build_record(place: _Place, first: _Place, key: Key, parts: list[GivenUp]) -> Record:
+def _build_record(place: _Place, first: _Place, parts: list[GivenUp]) -> Record:
     """The record of a turn's work in a place.  first: where the work of a worktree that was removed
     comes back."""
     repo = place.repo
+    target = place
     if isinstance(place, _RemovedPlace):
         target = first
-    else:
-        target = place
-    session_id, turn_id = key
-    state = _read_state(repo, session_id)
-    turns = state.get("turns") or {}
-    newest = max(parts, key=lambda part: part["at"])
-    by_session, by_turn = newest["by"]
-    names = list(turns)
-    if turn_id in names:
-        later = names[names.index(turn_id) + 1 :]
-    else:
-        later = []
-    ending = None
-    if by_turn:
-        ending = (_read_state(repo, by_session).get("turns") or {}).get(by_turn)
-    ending = ending or (turns[later[0]] if later else {})
-    redact = redactor.make_redaction(repo, session_id)
+    newest = max(parts, key=lambda part: part.at)
+    turn = newest.turn
+    state = _read_state(repo, turn.session_id)
+    own = (state.get("turns") or {}).get(turn.turn) or {}
+    redact = redactor.make_redaction(repo, turn.session_id)
+    files: Record = {}
+    for part in parts:
+        files[part.path] = {"added": part.added, "removed": part.removed, "how": part.how}
     return {
         "type": "abandoned",
-        "session_id": session_id,
-        "turn": turn_id,
+        "session_id": turn.session_id,
+        "turn": turn.turn,
         "agent": str(state.get("agent_type") or ""),
-        "prompt": redact(str((turns.get(turn_id) or {}).get("prompt") or "")),
-        "time": newest["at"] // 1_000_000_000,
-        "how": newest["how"],
-        "by": by_session,
-        "next_prompt": redact(str(ending.get("prompt") or "")),
+        "prompt": redact(str(own.get("prompt") or "")),
+        "time": newest.at // 1_000_000_000,
+        "how": newest.how,
+        "by": newest.by.session_id,
+        "next_prompt": redact(_find_next_prompt(repo, newest)),
         "worktree": place.name,
-        "files": {p["path"]: {k: p[k] for k in ("added", "removed", "how")} for p in parts},
-        "restore": _format_way_back(place, target, key, parts),
+        "files": files,
+        "restore": _format_way_back(place, target, turn, parts),
         "parts": parts,
     }
 
 
+def _find_next_prompt(repo: Repo, newest: GivenUp) -> str:
+    """The prompt of the turn that ended another, or else of the one that followed it."""
+    by = newest.by
+    if by.turn:
+        turns = _read_state(repo, by.session_id).get("turns") or {}
+        if turns.get(by.turn):
+            return str(turns[by.turn].get("prompt") or "")
+    turns = _read_state(repo, newest.turn.session_id).get("turns") or {}
+    names = list(turns)
+    if newest.turn.turn in names:
+        later = names[names.index(newest.turn.turn) + 1 :]
+        if later:
+            return str(turns[later[0]].get("prompt") or "")
+    return ""
+
+
 def _read_state(repo: Repo, session_id: str) -> Mapping[str, Any]:
-    return (others.peek_state(repo, session_id) if session_id else None) or {}
+    if not session_id:
+        return {}
+    return others.peek_state(repo, session_id) or {}
 
 
-def _format_way_back(place: _Place, target: _Place, key: Key, parts: Sequence[GivenUp]) -> str:
+def _format_way_back(place: _Place, target: _Place, turn: Turn, parts: Sequence[GivenUp]) -> str:
     """The command that brings a turn's work in a place back to a target: as it was where nothing
     else has changed since, else as a patch; "" if its contents are gone, or the target is."""
     repo = target.repo
-    present = target.present
-    ends = [part[side] for part in parts for side in ("before", "after")]
-    is_lost = any(end and repo.objects.read(end[1]) is None for end in ends)
-    if is_lost or isinstance(target, _RemovedPlace):
+    if isinstance(target, _RemovedPlace) or _is_lost(repo, parts):
         return ""
-    paths = shlex.join(["--", *(part["path"] for part in parts)])
+    paths = shlex.join(["--", *(part.path for part in parts)])
     top = repo.worktree
-    if os.path.realpath(top) == os.path.realpath(os.curdir):
-        at = ""
-    else:
+    at = ""
+    if os.path.realpath(top) != os.path.realpath(os.curdir):
         at = f" -C {shlex.quote(top)}"
-    begin, end = _name_ends(place, key)
-    if all(present.get_file(part["path"]) == part["before"] for part in parts):
-        return f"gitcp{at} rewind --files-only --to {end}:after {paths}"
+    ends = _name_ends(place, turn)
+    if all(target.present.get_file(part.path) == part.before for part in parts):
+        return f"gitcp{at} rewind --files-only --to {ends.last}:after {paths}"
     options = "--binary"
     if _has_other_form(repo):
         options = f"--binary{_PLAIN}"
-    return f"gitcp{at} diff {options} {begin} {end}:after {paths} | git{at} apply --3way"
+    diff = f"gitcp{at} diff {options} {ends.first} {ends.last}:after {paths}"
+    return f"{diff} | git{at} apply --3way"
 
 
-def _name_ends(place: _Place, key: Key) -> tuple[str, str]:
-    """The names of the first and the last moment of a turn: the turn's own, but in a worktree that
-    was removed those of its calls, since the turn may have work in others."""
-    turn = key[1]
-    if not isinstance(place, _RemovedPlace):
-        return turn, turn
+def _is_lost(repo: Repo, parts: Iterable[GivenUp]) -> bool:
+    """Whether a content of some work is not kept any more."""
+    for part in parts:
+        for end in (part.before, part.after):
+            if end and repo.objects.read(end[1]) is None:
+                return True
+    return False
+
+
+@dataclass(slots=True)
+class _Ends:
+    """The names of the first and the last moment of a turn."""
+
+    first: str
+    last: str
+
+
+def _name_ends(place: _Place, turn: Turn) -> _Ends:
+    """The turn's own name, but in a worktree that was removed those of its calls, since the turn
+    may have work in others."""
     calls: list[str] = []
-    for line in place.edits:
-        cause = line.cause
-        if cause[:2] == key and cause[2]:
-            calls.append(cause[2])
+    if isinstance(place, _RemovedPlace):
+        for line in place.edits:
+            session_id, cause, call = line.cause
+            if (session_id, cause) == (turn.session_id, turn.turn) and call:
+                calls.append(call)
     if not calls:
-        return turn, turn
-    return calls[0], calls[-1]
+        return _Ends(turn.turn, turn.turn)
+    return _Ends(calls[0], calls[-1])
 
 
 def _has_other_form(repo: Repo) -> bool:
     """Whether git's configuration may give a patch a form that `git apply` does not read."""
-    coloured = ("always" in repo.config.get_all(key) for key in ("color.ui", "color.diff"))
-    return (
-        repo.config.get_flag("diff.noprefix")
-        or bool(repo.config.get("diff.external"))
-        or bool(repo.config.list_keys("diff.", ".textconv"))
-        or any(coloured)
-    )
+    config = repo.config
+    if config.get_flag("diff.noprefix") or config.get("diff.external"):
+        return True
+    if config.list_keys("diff.", ".textconv"):
+        return True
+    return any("always" in config.get_all(key) for key in ("color.ui", "color.diff"))
 
 
 def format_hint(repo: Repo, prompt: str) -> str:
@@ -412,25 +515,28 @@ def format_hint(repo: Repo, prompt: str) -> str:
 def _format_hint(repo: Repo, prompt: str) -> str:
     edits = read_kept_edits(repo).list_all()
     known = {line.path for line in edits if line.author[0]}
-    known |= {path for record in summaries.read_kept(repo) for path in record["files"]}
+    for record in summaries.read_kept(repo):
+        known.update(record["files"])
     named = abandoned_rules.find_named(prompt, sorted(known))
     if not named:
         return ""
     with Objects(repo):
         records = list_turns(repo, named, shared=False)
-    files = {path for record in records for path in record["files"]}
+    files: set[str] = set()
+    for record in records:
+        files.update(record["files"])
     return abandoned_rules.format_hint(records, [path for path in named if path in files])
 
 
 def make_trees(repo: Repo, record: Record) -> list[str]:
     """The trees, for git, of a record's files before and after the turn; [] if only its summary is
     left."""
-    parts: Sequence[Any] = record.get("parts") or ()
-    sides = ({part["path"]: part[side] for part in parts} for side in ("before", "after"))
-    if parts:
-        trees = [edit_tree(repo.objects, None, side) for side in sides]
-    else:
-        trees = []
+    parts: Sequence[GivenUp] = record.get("parts") or ()
+    if not parts:
+        return []
+    befores = {part.path: part.before for part in parts}
+    afters = {part.path: part.after for part in parts}
+    trees = [edit_tree(repo.objects, None, side) for side in (befores, afters)]
     repo.objects.flush()
     return trees
 
@@ -446,7 +552,7 @@ def keep_summaries(repo: Repo) -> None:
     if not has_journal and not refs.list_refs(repo, EDITS):
         return  # nothing was recorded in any worktree
     with exclusive(repo, "abandoned"), Objects(repo):
-        records = _list_here(repo)[0]
+        records = _list_here(repo).records
         kept = [{**make_plain(record), "restore": ""} for record in records]
         if kept != summaries.read_kept(repo):
             summaries.write_kept(repo, kept[: summaries.MOST])
@@ -455,5 +561,6 @@ def keep_summaries(repo: Repo) -> None:
 def share_summaries(repo: Repo) -> None:
     """Prepare what a push sends of the work that was given up here."""
     with exclusive(repo, "abandoned"):
-        records, recorded = _list_here(repo)
-        summaries.write_shared(repo, records[: summaries.MOST], {key[:2] for key in recorded})
+        here = _list_here(repo)
+        recorded = {(key.session_id, key.turn) for key in here.recorded}
+        summaries.write_shared(repo, here.records[: summaries.MOST], recorded)

@@ -5,42 +5,72 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from functools import cached_property
 
 from gitcp.record.journal.credit import RESTORED
-from gitcp.text import ids, json, line_evidence
+from gitcp.text import ids, json, line_evidence, line_replay
+from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypedDict
+    from collections.abc import Callable, Iterable, Sequence
 
     from gitcp.record.journal.line_kinds import Edit
     from gitcp.text.line_replay import Replay
-    from gitcp.text.line_replay import Version as Content
     from gitcp.text.record_types import Record, Version
 
-    Key = tuple[str, str]  # session, turn
 
-    class GivenUp(TypedDict):
-        """What a turn changed at a path and nothing has any more.  before, after: the entries
-        around it.  added, removed: numbers of lines.  wrote: its significant lines, without the
-        space around them.  how: 'rewound', 'discarded', 'stashed' or 'overwritten'.  by: the
-        session and turn that ended it, '' for the person.  at: the time of the turn's last edit
-        of the path, ns."""
+@dataclass(slots=True, frozen=True)
+class Turn:
+    """A turn of a session; both are '' for the person."""
 
-        path: str
-        before: Version
-        after: Version
-        added: int
-        removed: int
-        wrote: set[bytes]
-        how: str
-        by: Key
-        at: int
+    session_id: str = ""
+    turn: str = ""
 
-    # what turns gave up at a path; the turns with work that is left, each with a path of its edits
-    Found = tuple[list[tuple[Key, GivenUp]], set[tuple[Key, str]]]
+
+@dataclass(slots=True)
+class GivenUp:
+    """What a turn changed at a path and nothing has any more.
+
+    before, after: the entries around it.  added, removed: numbers of lines.  wrote: its significant
+    lines, without the space around them.  how: 'rewound', 'discarded', 'stashed' or 'overwritten'.
+    by: the turn that ended it.  at: the time of the turn's last edit of the path, ns."""
+
+    turn: Turn
+    path: str
+    before: Version
+    after: Version
+    added: int
+    removed: int
+    wrote: set[bytes]
+    how: str
+    by: Turn
+    at: int
+
+
+@dataclass(slots=True, frozen=True)
+class WorkOf:
+    """A path with work of a turn."""
+
+    turn: Turn
+    path: str
+
+
+@dataclass(slots=True)
+class Found:
+    """What turns gave up at a path, and where there is work of other turns that is left."""
+
+    given_up: list[GivenUp]
+    left: set[WorkOf]
+
+
+@dataclass(slots=True)
+class Group:
+    """Files that were moved or copied to each other, and their edits."""
+
+    paths: set[str]
+    edits: list[Edit]
 
 
 class History:
@@ -50,7 +80,7 @@ class History:
         self,
         chain: Sequence[Edit],
         replay: Callable[[], Replay],
-        read: Callable[[Version], Content | None],
+        read: Callable[[Version], line_replay.Version | None],
     ) -> None:
         """chain: credit.trace_content() of the path; replay: makes its replay, if one is
         needed; read: the content of an entry, None if it is missing."""
@@ -63,56 +93,72 @@ class History:
         return self._make_replay()
 
     @cached_property
-    def _written(self) -> dict[Key, set[int]]:
+    def _written(self) -> dict[Turn, set[int]]:
         """turn -> the numbers of the lines that it wrote."""
-        written: dict[Key, set[int]] = {}
+        written: dict[Turn, set[int]] = {}
         for number in self._replay.authors:
             session_id, turn, _ = self._replay.get_author(number)
-            written.setdefault((session_id, turn), set()).add(number)
+            written.setdefault(Turn(session_id, turn), set()).add(number)
         return written
 
     def list_given_up(self, kept: Sequence[Version]) -> Found:
         """Divide the turns that changed the path.  kept: what the worktree, the index, the commits
         and the stash have there; first what most likely has their work."""
-        turns: dict[Key, list[Edit]] = {}
+        turns = self._map_turns()
+        given_up = dict(turns)
+        entries = set(kept) - {None}
+        for turn, lines in turns.items():
+            if any(line.after in entries for line in lines):
+                del given_up[turn]
+        for entry in kept:
+            if not given_up:
+                break
+            numbers = set(self._list_numbers(entry))
+            for turn, lines in [*given_up.items()]:
+                if self._has_work(turn, lines, entry, numbers):
+                    del given_up[turn]
+        left: set[WorkOf] = set()
+        for turn in turns.keys() - given_up.keys():
+            left.update(WorkOf(turn, line.path) for line in turns[turn])
+        parts = [self._describe(turn, lines) for turn, lines in given_up.items()]
+        return Found(parts, left)
+
+    def _map_turns(self) -> dict[Turn, list[Edit]]:
+        """The edits of each turn that changed the path; what a turn itself took back was not given
+        up by anybody."""
+        turns: dict[Turn, list[Edit]] = {}
         for line in self._chain:
             session_id, turn, _ = line.author
             if session_id and turn:
-                turns.setdefault((session_id, turn), []).append(line)
-        # What a turn itself took back was not given up by anybody.
-        turns = {k: lines for k, lines in turns.items() if lines[0].before != lines[-1].after}
-        left = dict(turns)
-        entries = set(kept) - {None}
-        for key, lines in turns.items():
-            if any(line.after in entries for line in lines):
-                del left[key]
-        for entry in kept:
-            if not left:
-                break
-            numbers = set(self._list_numbers(entry))
-            for key, lines in [*left.items()]:
-                if self._has_work(key, lines, entry, numbers):
-                    del left[key]
-        others = {(key, line.path) for key in turns.keys() - left.keys() for line in turns[key]}
-        return [(key, self._describe(key, lines)) for key, lines in left.items()], others
+                turns.setdefault(Turn(session_id, turn), []).append(line)
+        return {turn: lines for turn, lines in turns.items() if lines[0].before != lines[-1].after}
+
+    def _read_content(self, entry: Version) -> line_replay.Version | None:
+        if entry is None:
+            return None
+        return self._read(entry)
 
     def _list_numbers(self, entry: Version) -> Sequence[int]:
         """The lines of an entry; one in another form counts as the line that it was."""
-        content = self._read(entry) if entry else None
+        content = self._read_content(entry)
         if not content:
             return ()
         numbers = self._replay.find_numbers(content, ids.UNKNOWN)
         return [self._replay.get_root(number) for number in numbers]
 
     def _list_texts(self, entry: Version) -> set[bytes]:
-        content = self._read(entry) if entry else None
-        return set(content.lines) if content else set()
+        content = self._read_content(entry)
+        if not content:
+            return set()
+        return set(content.lines)
 
-    def _has_work(self, key: Key, lines: Sequence[Edit], entry: Version, numbers: set[int]) -> bool:
+    def _has_work(
+        self, turn: Turn, lines: Sequence[Edit], entry: Version, numbers: set[int]
+    ) -> bool:
         """Whether an entry, whose lines have these numbers, has something of a turn's change: a
         line that it wrote; without one, is absent too, lacks a line that it removed, or has the
         mode."""
-        written = self._written.get(key)
+        written = self._written.get(turn)
         if written:
             return not written.isdisjoint(numbers)
         before = lines[0].before
@@ -122,46 +168,65 @@ class History:
         removed = self._list_texts(before) - self._list_texts(after)
         if removed:
             return not removed <= self._list_texts(entry)
-        modes = [version[0] if version else "" for version in (before, after, entry)]
-        return modes[0] != modes[1] == modes[2]
+        mode = after[0]
+        return _get_mode(before) != mode and _get_mode(entry) == mode
 
-    def _describe(self, key: Key, lines: Sequence[Edit]) -> GivenUp:
+    def _describe(self, turn: Turn, lines: Sequence[Edit]) -> GivenUp:
+        last = lines[-1]
         before = lines[0].before
-        after = lines[-1].after
+        after = last.after
         old = {*self._list_numbers(before)}
         new = {*self._list_numbers(after)}
-        end = self._find_end(key, before, lines[-1])
-        return {
-            "path": lines[-1].path,
-            "before": before,
-            "after": after,
-            "added": len(new - old),
-            "removed": len(old - new),
-            "wrote": self._list_written(key, lines),
-            "how": choose_outcome(end),
-            "by": end.cause[:2] if end else ("", ""),
-            "at": int(lines[-1].at),
-        }
+        end = self._find_end(turn, before, last)
+        by = Turn()
+        if end:
+            session_id, ending, _ = end.cause
+            by = Turn(session_id, ending)
+        return GivenUp(
+            turn,
+            last.path,
+            before,
+            after,
+            len(new - old),
+            len(old - new),
+            self._list_written(turn, after),
+            choose_outcome(end),
+            by,
+            last.at,
+        )
 
-    def _list_written(self, key: Key, lines: Sequence[Edit]) -> set[bytes]:
-        own = self._written.get(key, set())
-        entry = lines[-1].after
-        content = self._read(entry) if entry else None
-        texts = zip(content.lines if content else (), self._list_numbers(entry), strict=False)
-        return {
-            text.strip() for text, n in texts if n in own and line_evidence.is_significant(text)
-        }
+    def _list_written(self, turn: Turn, entry: Version) -> set[bytes]:
+        """The significant lines of a turn in a content."""
+        content = self._read_content(entry)
+        if not content:
+            return set()
+        own = self._written.get(turn, set())
+        found: set[bytes] = set()
+        for text, number in zip(content.lines, self._list_numbers(entry), strict=False):
+            if number in own and line_evidence.is_significant(text):
+                found.add(text.strip())
+        return found
 
-    def _find_end(self, key: Key, before: Version, last: Edit) -> Edit | None:
+    def _find_end(self, turn: Turn, before: Version, last: Edit) -> Edit | None:
         """The first edit after a turn's last one that leaves nothing of its change; None if no
         edit says so."""
-        written = self._written.get(key, set())
-        start = next(n for n, line in enumerate(self._chain) if line is last)
-        for line in self._chain[start + 1 :]:
-            entry = line.after
-            if entry == before or (written and written.isdisjoint(self._list_numbers(entry))):
-                return line
+        written = self._written.get(turn, set())
+        is_later = False
+        for line in self._chain:
+            if is_later:
+                entry = line.after
+                if entry == before:
+                    return line
+                if written and written.isdisjoint(self._list_numbers(entry)):
+                    return line
+            is_later = is_later or line is last
         return None
+
+
+def _get_mode(entry: Version) -> str:
+    if entry is None:
+        return ""
+    return entry[0]
 
 
 def was_moved(wrote: set[bytes], before: set[bytes], after: set[bytes]) -> bool:
@@ -183,9 +248,8 @@ def choose_outcome(end: Edit | None) -> str:
     return "overwritten"
 
 
-def group_edits(edits: Iterable[Edit]) -> list[tuple[set[str], list[Edit]]]:
-    """(paths, their edits) of the files that were moved or copied to each other, by the first
-    edit."""
+def group_edits(edits: Iterable[Edit]) -> list[Group]:
+    """The files that were moved or copied to each other with their edits, by the first edit."""
     root: dict[str, str] = {}
 
     def find(path: str) -> str:
@@ -197,25 +261,27 @@ def group_edits(edits: Iterable[Edit]) -> list[tuple[set[str], list[Edit]]]:
     for line in edits:
         if line.follows:
             root[find(line.path)] = find(line.follows)
-    groups: dict[str, tuple[set[str], list[Edit]]] = {}
+    groups: dict[str, Group] = {}
     for line in edits:
-        paths, own = groups.setdefault(find(line.path), (set(), []))
-        paths.add(line.path)
-        own.append(line)
+        group = groups.setdefault(find(line.path), Group(set(), []))
+        group.paths.add(line.path)
+        group.edits.append(line)
     return [*groups.values()]
 
 
-def unite(found: Iterable[Found]) -> Iterator[tuple[Key, list[GivenUp]]]:
-    """(the turn, what was given up of it), the newest first, of the results of each path.  The work
+def unite(found: Iterable[Found]) -> list[list[GivenUp]]:
+    """What was given up of each turn, the newest turn first, of the results of each path.  The work
     on a file that was moved counts where the file is now."""
-    turns: dict[Key, list[GivenUp]] = {}
-    found = list(found)
-    elsewhere = set[tuple["Key", str]]().union(*(others for _, others in found))
-    for given_up, _ in found:
-        for key, part in given_up:
-            if (key, part["path"]) not in elsewhere:
-                turns.setdefault(key, []).append(part)
-    yield from sorted(turns.items(), key=lambda item: -max(part["at"] for part in item[1]))
+    results = list(found)
+    left: set[WorkOf] = set()
+    for one in results:
+        left |= one.left
+    turns: dict[Turn, list[GivenUp]] = {}
+    for one in results:
+        for part in one.given_up:
+            if WorkOf(part.turn, part.path) not in left:
+                turns.setdefault(part.turn, []).append(part)
+    return sorted(turns.values(), key=lambda parts: -max(part.at for part in parts))
 
 
 def has_text(record: Record, text: str) -> bool:
@@ -232,8 +298,12 @@ def find_named(prompt: str, paths: Iterable[str]) -> list[str]:
     `.` is a word like others."""
     words = {word.lstrip("@").rstrip(".") for word in _WORD.findall(prompt)}
     named = [word.removeprefix("./") for word in words if "/" in word or "." in word]
-    printable = filter(str.isprintable, paths)
-    return [p for p in printable if any(p == word or p.endswith(f"/{word}") for word in named)]
+    return [path for path in paths if path.isprintable() and _is_named(path, named)]
+
+
+def _is_named(path: str, names: Iterable[str]) -> bool:
+    """Whether one of some names is a path or its last parts."""
+    return any(path == name or path.endswith(f"/{name}") for name in names)
 
 
 def format_hint(records: Sequence[Record], paths: Sequence[str]) -> str:
@@ -241,11 +311,10 @@ def format_hint(records: Sequence[Record], paths: Sequence[str]) -> str:
     if not records:
         return ""
     newest = records[0]
-    more = len(records) - 1
     asked = " ".join(newest["prompt"].split())[:_QUOTED]
     newest_turn = f"the last for the prompt {json.dumps(asked)}, {newest['how']}"
     files = ", ".join(f"'{path}'" for path in paths)
-    times = f"{more + 1} turns" if more else "1 turn"
+    times = count_noun(len(records), "turn")
     command = f"gitcp log --abandoned -p -- {' '.join(map(shlex.quote, paths))}"
     return (
         f"gitcp: work on {files} was given up before: {times}, {newest_turn}; '{command}' shows it"

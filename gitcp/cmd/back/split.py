@@ -11,7 +11,7 @@ from gitcp.errors import NO, OK
 from gitcp.git import refs
 from gitcp.git.objects import Objects, find_tree, need_commit, pack_care
 from gitcp.git.repo import Repo
-from gitcp.steps.commits import auto, open_work, split
+from gitcp.steps.commits import open_work, person_hooks, split
 from gitcp.steps.commits.selection import Named, select
 from gitcp.steps.commits.split import Bench
 from gitcp.steps.commits.stage import need_index
@@ -139,8 +139,8 @@ class _Splitting:
 
     def _run_post_commit(self) -> None:
         try:
-            auto.run_person_hook(self._repo, "post-commit")
-        except auto.Refused as e:
+            person_hooks.run_person_hook(self._repo, "post-commit")
+        except person_hooks.Refused as e:
             console.warn(str(e))  # the commits exist already
 
     def _tell_nothing(self, shares: Sequence[Share], keys: Sequence[Key]) -> int:

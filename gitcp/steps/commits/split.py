@@ -36,7 +36,7 @@ from gitcp.record.snapshot import index
 from gitcp.record.stream import writing
 from gitcp.steps import effects, undo
 from gitcp.steps.back.plan import OURS
-from gitcp.steps.commits import auto, stage
+from gitcp.steps.commits import person_hooks, stage
 from gitcp.steps.commits.division import Division
 from gitcp.steps.commits.path_history import Change, get_writer
 from gitcp.steps.commits.scratch import Copy, remove_folder
@@ -495,9 +495,9 @@ class Bench:
         git.copy_with(self._repo.worktree, env).run("update-index", "-q", "--refresh", ok=(0, 1))
 
     def _build_env(self) -> dict[str, str]:
-        env = {k: v for k, v in build_person_env(os.environ).items() if k not in auto.TIES}
+        env = {k: v for k, v in build_person_env(os.environ).items() if k not in person_hooks.TIES}
         env |= {"GIT_DIR": self._git_dir, "GIT_WORK_TREE": self._repo.worktree}
-        env |= {"GITCP_ACTIVE": auto.CONFIGURED}
+        env |= {"GITCP_ACTIVE": person_hooks.CONFIGURED}
         if self._author:
             name, _, rest = self._author["author"].rpartition(" <")
             mail, _, date = rest.partition("> ")

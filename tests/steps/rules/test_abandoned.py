@@ -9,6 +9,7 @@ import pytest
 from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Edit, build_edit
 from gitcp.steps import abandoned_rules
+from gitcp.steps.abandoned_rules import Found, Turn, WorkOf
 from gitcp.text import ids, line_replay
 from gitcp.text.line_evidence import split_text_lines
 from gitcp.text.line_replay import Replay, Version
@@ -103,16 +104,17 @@ def undone(**more: object) -> Step:
 def test_a_turn_is_given_up_if_nothing_has_its_change(
     steps: list[Step], kept: list[str], wanted: list[tuple[str, str]]
 ) -> None:
-    given_up, others = list_given_up(steps, kept)
-    assert [(turn, part["how"]) for (_, turn), part in given_up] == wanted
-    assert not {key for key, _ in others} & {key for key, _ in given_up}
+    found = list_given_up(steps, kept)
+    assert [(part.turn.turn, part.how) for part in found.given_up] == wanted
+    assert not {work.turn for work in found.left} & {part.turn for part in found.given_up}
 
 
 def test_what_was_given_up_is_counted_and_tells_who_ended_it() -> None:
-    ((key, part),), others = list_given_up([(ONE, A1, {}), (TWO, B1, {})], [TWO])
-    assert (key, part["by"], part["at"]) == (("a", "1"), ("b", "1"), 1)
-    assert (part["added"], part["removed"]) == (2, 0)
-    assert others == {(("b", "1"), "f")}
+    found = list_given_up([(ONE, A1, {}), (TWO, B1, {})], [TWO])
+    (part,) = found.given_up
+    assert (part.turn, part.by, part.at) == (Turn("a", "1"), Turn("b", "1"), 1)
+    assert (part.added, part.removed) == (2, 0)
+    assert found.left == {WorkOf(Turn("b", "1"), "f")}
 
 
 def test_files_that_were_moved_to_each_other_are_one_group() -> None:
@@ -121,14 +123,16 @@ def test_files_that_were_moved_to_each_other_are_one_group() -> None:
         return line.having(follows=follows) if follows else line
 
     edits = [edit("a"), edit("x"), edit("b", "a"), edit("y"), edit("c", "b"), edit("x")]
-    groups = [(sorted(paths), len(own)) for paths, own in abandoned_rules.group_edits(edits)]
+    found = abandoned_rules.group_edits(edits)
+    groups = [(sorted(group.paths), len(group.edits)) for group in found]
     assert groups == [(["a", "b", "c"], 3), (["x"], 2), (["y"], 1)]
 
 
 def test_work_on_a_moved_file_counts_where_the_file_is() -> None:
-    ((key, part),), _ = gone = list_given_up([(ONE, A1, {}), undone()], [BASE])
-    assert [*abandoned_rules.unite([gone])] == [(key, [part])]
-    assert [*abandoned_rules.unite([gone, ([], {(key, part["path"])})])] == []
+    gone = list_given_up([(ONE, A1, {}), undone()], [BASE])
+    (part,) = gone.given_up
+    assert abandoned_rules.unite([gone]) == [[part]]
+    assert abandoned_rules.unite([gone, Found([], {WorkOf(part.turn, part.path)})]) == []
 
 
 @pytest.mark.parametrize(
