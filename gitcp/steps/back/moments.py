@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gitcp.steps.back.present import Moment, Moments, Present
     from gitcp.text.record_types import Version, Writer
 
+_WORDS = {"session": "session", "turn": "prompt", "tool": "edit or command"}
 _COMMAND = "a command"  # stands for one whose words are not known
 _UNNAMED = ("before `", f"before {_COMMAND}")  # messages of points that are shell calls
 _OF_TOOLS = (credit.TOOL, credit.TRANSCRIPT, credit.STATED)  # `how` of edits by file tools
@@ -106,7 +107,7 @@ def _pick_id(kind: str, name: str, ids: Iterable[str]) -> str:
     try:
         return sessions.pick_id(name, ids)
     except Error as e:
-        message = str(e).replace("no such session", f"the journal knows no {kind}")
+        message = str(e).replace("no such session", f"no such {_WORDS[kind]}")
         raise Error(message.replace("session id", f"{kind} id")) from None
 
 

@@ -129,9 +129,11 @@ def test_the_moments_before_each_prompt_and_each_tool_use_are_points(
 
 def test_what_the_journal_does_not_know_is_an_error(world: World, a: Agent) -> None:
     a.turn("one", {"a.py": "1\n"})
-    for kind in ("session", "turn", "tool"):
+    words = {"session": "session", "turn": "prompt", "tool": "edit or command"}
+    for kind, word in words.items():
         ended = run(world, "rewind", f"--{kind}", "nothing")
-        assert (ended.returncode, f"knows no {kind}: 'nothing'" in ended.stderr) == (128, True)
+        said = f"fatal: no such {word}: 'nothing'"
+        assert (ended.returncode, ended.stderr.splitlines()[0]) == (128, said)
     assert run(world, "rewind", "--session", a.sid, "--to", "x").returncode == 129
 
 
