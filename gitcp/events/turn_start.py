@@ -135,9 +135,9 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     else:
         ref = tip["ref"]
 
-    from gitcp.record.stream import stream_list
+    from gitcp.record.stream import notice
 
-    return stream_list.build_notice(ctx.repo, tip, ref)
+    return notice.build_notice(ctx.repo, tip, ref)
 
 
 PIPELINES = {"turn-start": (update_session, check_claim, match_stream, finalize)}

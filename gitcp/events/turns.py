@@ -175,13 +175,13 @@ def write_checkpoint(record: Record) -> list[Record]:
     without an oid, by its fields."""
     if record.get("type") == "checkpoint" and "oid" not in record:
         with open_here() as ctx:
-            from gitcp.record.stream import stream_list
+            from gitcp.record.stream import stated
 
             session_id = check_session_id(record.get("session_id"))
             state = ctx.read_state(session_id) or session.make_state(
                 ctx.repo, session_id, str(record.get("agent") or ""), ctx.head
             )
-            made = stream_list.write_stated(ctx.repo, state, ctx.head, record)
+            made = stated.write_stated(ctx.repo, state, ctx.head, record)
             ctx.keep(state)
             return [made]
     if is_of_agent(record):

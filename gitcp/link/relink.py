@@ -13,8 +13,8 @@ from gitcp.git.objects import read_commit
 from gitcp.lines import carried
 from gitcp.link import condense, follow_head, unhooked
 from gitcp.record import session
-from gitcp.record.match import read_looked, searches, write_looked
-from gitcp.record.match.sources import AMENDED, LONG, REWRITE, SECONDS, SETTLE, MatchCase
+from gitcp.record.match import has_links, read_looked, searches, write_looked
+from gitcp.record.match.sources import AMENDED, LONG, MOST, REWRITE, SECONDS, SETTLE, MatchCase
 from gitcp.record.session import others
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     """
     repo = ctx.repo
     head = ctx.head
-    case = MatchCase(repo, head, since=read_looked(repo))
+    case = MatchCase(repo, head, since=read_looked(repo) or _find_start(repo))
     reconcile(case, AMENDED)
     waiting = False
     until = monotonic() + SECONDS
@@ -95,6 +95,20 @@ def settle_links(ctx: Context, settled: str = "") -> int:
         return 0
     made_here = refs.select_made(refs.list_head_moves(repo))
     return sum(oid not in made_here for oid in restored)
+
+
+def _find_start(repo: Repo) -> str:
+    """Where HEAD was before the newest moves, in a clone in which no session has been yet and that
+    has checkpoints of others; '' in another one."""
+    if not has_links(repo):
+        return ""
+    moves = refs.list_head_moves(repo)[-MOST:]
+    if not moves:
+        return ""
+    old, new, _ = moves[0]
+    if old.strip("0"):
+        return old
+    return new
 
 
 def link_pulled(ctx: Context, excluded: str = "") -> str:

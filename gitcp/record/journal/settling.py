@@ -109,19 +109,30 @@ def settle_commit(
         # In a commit that is linked, lines without an author are unknown anyway.
         are_doubts_noted = not recorded and not sessions
         _note_unknown(repo, commit, changes, open_edits, are_doubts_noted)
-        for session_id in {edit.author[0] for edit in open_edits} - {""}:
+        for session_id, paths in _map_paths(open_edits).items():
             if sessions is None:
                 is_decided = session_id not in excluded
             else:
                 is_decided = session_id in sessions
-            settling.add_session(
-                session_id, is_decided, is_linked=sessions is not None and is_decided
-            )
+            if is_decided or settling.settles_any(paths):  # else all its edits stay open
+                settling.add_session(
+                    session_id, is_decided, is_linked=sessions is not None and is_decided
+                )
         line = settling.build_line(at, with_transcripts=not recorded)
         if not recorded or credit.list_open_edits([*held.lines, line]) != open_edits:
             held.append([line])
             _forget_strangers(repo, open_edits, held)
             held.cut_back()
+
+
+def _map_paths(edits: Iterable[Edit]) -> dict[str, set[str]]:
+    """session -> the paths of its edits."""
+    paths: dict[str, set[str]] = {}
+    for edit in edits:
+        session_id = edit.author[0]
+        if session_id:
+            paths.setdefault(session_id, set()).add(edit.path)
+    return paths
 
 
 def _is_recorded(lines: Iterable[JournalLine], oid: str) -> bool:
@@ -163,6 +174,10 @@ class _Settling:
             if not (self._seen.get_entry(path) or self._find_committed(path)):
                 settled.append(path)
         return settled
+
+    def settles_any(self, paths: set[str]) -> bool:
+        """Whether the commit settles one of these paths."""
+        return not paths.isdisjoint(self._settled)
 
     def add_session(self, session_id: str, is_decided: bool, is_linked: bool) -> None:
         """Divide a session's open edits into those that the commit takes and those that it leaves.

@@ -223,6 +223,11 @@ def write_refused(repo: Repo, ids: Iterable[str], allowed: str = "") -> None:
     files.write_words(repo, repo.join_shared("dismissed"), sorted(refused))
 
 
+def has_links(repo: Repo) -> bool:
+    """Return whether some commit is linked with a checkpoint here."""
+    return os.path.exists(repo.join_shared("linked"))
+
+
 def get_orig_head(repo: Repo) -> str:
     """The file that names the commit which a reset left."""
     return os.path.join(repo.git_dir, "ORIG_HEAD")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-
 from gitcp.checkpoints import listing
 from gitcp.checkpoints.stored import find_checkpoint
 from gitcp.errors import GitError
@@ -51,7 +49,7 @@ def find_lost(repo: Repo, among: str = "", lately: bool = False) -> list[FoundLi
     if not lately:
         stored = [c["checkpoint_id"] for c in listing.list_checkpoints(repo, skip_summary=True)]
         return _find_links(repo, stored, among, _MOST)
-    if not os.path.exists(repo.join_shared("linked")):
+    if not match.has_links(repo):
         return []
     stored = [name for name in _list_off_branches(repo) if find_checkpoint(repo, name)]
     return _find_links(repo, stored, among, _RECENT)

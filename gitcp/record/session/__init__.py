@@ -152,11 +152,14 @@ def lacks_transcript(state: State) -> bool:
 
 def encode_state(state: State) -> bytes:
     """The bytes of a state's file, with the files of its streams united in files_touched."""
-    touched = {name for stream in state["streams"] for name in stream["files"]}
+    touched: set[str] = set()
+    bare: list[dict[str, object]] = []
+    for stream in state["streams"]:
+        touched.update(stream["files"])
+        bare.append({key: value for key, value in stream.items() if key != "files"})
     state["files_touched"] = sorted(touched)
     if not touched:
         del state["files_touched"]
-    bare = [{k: v for k, v in stream.items() if k != "files"} for stream in state["streams"]]
     return dump_state({**state, "streams": bare})  # type: ignore[typeddict-item]
 
 
@@ -479,12 +482,13 @@ def read_middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
 def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
     """What a tool writes if it is given these paths, relative to the worktree's root: also the
     targets of links."""
-    targets = (
-        target for path in paths for target in list_targets(os.path.join(repo.worktree, path))
-    )
-    return list(
-        dict.fromkeys(path for target in targets if (path := find_relative_path(repo, target)))
-    )
+    resolved: dict[str, None] = {}
+    for path in paths:
+        for target in list_targets(os.path.join(repo.worktree, path)):
+            relative = find_relative_path(repo, target)
+            if relative:
+                resolved[relative] = None
+    return [*resolved]
 
 
 def list_targets(path: str) -> list[str]:
@@ -600,7 +604,7 @@ def read_git_arguments(repo: Repo, command: str) -> list[str] | None:
         if not words or os.path.basename(words[0]) != "git":
             continue
         if command not in words:
-            words = [part for w in words for part in repo.config.get(f"alias.{w}", w).split()]
+            words = _expand_aliases(repo, words)
         if command not in words:
             return None
         words = words[words.index(command) + 1 :]
@@ -608,6 +612,14 @@ def read_git_arguments(repo: Repo, command: str) -> list[str] | None:
             return None
         return words[: words.index("--") if "--" in words else None]
     return None
+
+
+def _expand_aliases(repo: Repo, words: list[str]) -> list[str]:
+    """The words of a command line of git, with those of its aliases in their place."""
+    expanded: list[str] = []
+    for word in words:
+        expanded += repo.config.get(f"alias.{word}", word).split()
+    return expanded
 
 
 def _is_confused(words: list[str]) -> bool:

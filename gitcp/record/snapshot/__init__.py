@@ -163,9 +163,9 @@ class Worktree:
         # GIT_DIR is set so that git does not take this repository for a broken one.
         env = {"GIT_DIR": os.fsdecode(gitfile), "GIT_WORK_TREE": None}
         objects_env = {"GIT_OBJECT_DIRECTORY": None, "GIT_ALTERNATE_OBJECT_DIRECTORIES": None}
-        git = self.repo.git.copy_with(None, {**env, **objects_env})
+        asked = self.repo.git.copy_with(None, {**env, **objects_env})
         try:
-            status, out = git.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))
+            status, out = asked.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))
         except GitError:
             status = 128
             out = b""

@@ -103,8 +103,10 @@ def hash_files(
             return {present[0]: None}
     half = len(present) // 2  # 0 for one that has gone meanwhile
     parts = present[:half], present[half:]
-    halves = (hash_files(work, part, write, index) for part in parts)
-    return {path: oid for oids in halves for path, oid in oids.items()}
+    oids: dict[str, str | None] = {}
+    for part in parts:
+        oids |= hash_files(work, part, write, index)
+    return oids
 
 
 def _convert(

@@ -22,7 +22,7 @@ from gitcp.git.objects import (
     parse_ident,
 )
 from gitcp.record import journal, session
-from gitcp.text import ids, shapes
+from gitcp.text import ids, shapes, value_class
 from gitcp.text.ids import SESSION_KEY
 
 TYPE_CHECKING = False
@@ -151,9 +151,11 @@ def peek_tip(objects: Objects, ref: str) -> Tip | None:
 def parse_tip(ref: str, obj: Object) -> Tip:
     """The tip of ref from its object; raises Foreign as read_tip() does."""
     oid, kind, data = obj
-    message = decode_name(data) if kind == "commit" else ""
-    session = find_trailer(message, SESSION_KEY)
-    if not session:
+    message = ""
+    if kind == "commit":
+        message = decode_name(data)
+    session_id = find_trailer(message, SESSION_KEY)
+    if not session_id:
         raise Foreign(f"'{ref}' is not a stream of checkpoints")
     commit = parse_commit(oid, data)
     return {
@@ -163,7 +165,7 @@ def parse_tip(ref: str, obj: Object) -> Tip:
         "stream": find_trailer(message, "Gitcp-Stream") or oid[:12],
         "base": find_trailer(message, "Base-Commit")
         or ids.parse_stream_name(ref).partition("-")[0],
-        "session_id": session,
+        "session_id": session_id,
         "time": parse_ident(commit["committer"])[1],
     }
 
@@ -185,7 +187,12 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
         names = [*stored]
     else:
         names = _ask_refs(repo, folders, newest_first)
-    return [ref for ref in names if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
+    return list(filter(_is_stream, names))
+
+
+def _is_stream(ref: str) -> bool:
+    """Whether a ref is named like a stream."""
+    return ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None
 
 
 def _ask_refs(repo: Repo, patterns: Iterable[str], newest_first: bool) -> list[str]:
@@ -204,10 +211,10 @@ def _ask_refs(repo: Repo, patterns: Iterable[str], newest_first: bool) -> list[s
     return decode_lines(out)
 
 
-def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
+def read_tips(objects: Objects, names: Iterable[str]) -> list[Tip]:
     """The tips of the refs that are streams, newest first."""
     tips = []
-    for ref in refs:
+    for ref in names:
         tip = peek_tip(objects, ref)
         if tip:
             tips.append(tip)
@@ -261,7 +268,9 @@ def list_branches(repo: Repo, base: str, candidates: Iterable[str] | None = None
     plain = ids.parse_stream_name(build_ref(repo, base))
     patterns = [f"{prefix}{base[:7]}*" for prefix in PREFIXES]
     matching = []
-    for ref in refs.list_refs(repo, *patterns) if candidates is None else candidates:
+    if candidates is None:
+        candidates = refs.list_refs(repo, *patterns)
+    for ref in candidates:
         parsed = ids.parse_shadow(ref)
         name = ids.parse_stream_name(ref)
         if not parsed or not base.startswith(parsed["base7"]):
@@ -377,8 +386,10 @@ def find_live(repo: Repo, base: str, stream_id: str, ref: str = "") -> Tip | Non
         if candidate.startswith(ARCHIVE):
             continue
         tip = peek_tip(repo.objects, candidate)
+        if tip is None or tip["stream"] != stream_id:
+            continue
         is_at_base = candidate == branch or candidate.startswith(branch + "-")
-        if tip and tip["stream"] == stream_id and (is_at_base or should_follow(repo, tip, base)):
+        if is_at_base or should_follow(repo, tip, base):
             return tip
     return None
 
@@ -436,11 +447,10 @@ def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) 
     if state is None:
         return _rebuild_state(repo, session_id)
     read_streams(repo, state)
-    tip, revision = _find_newest(repo.objects, session_id, _list_near(repo, state, head))
-    newer = tip and revision > state.get("revision", 0)
+    newest = _find_newest(repo.objects, session_id, _list_near(repo, state, head))
     copy = None
-    if tip and newer:
-        copy = read_with_turns(repo.objects, tip, session_id)
+    if newest and newest.revision > state.get("revision", 0):
+        copy = read_with_turns(repo.objects, newest.tip, session_id)
     if copy:
         git.append_trace("state", f"'{session_id}' is behind its stream: taking the copy there")
         state = session.update_fields(copy)
@@ -516,31 +526,44 @@ def _list_near(repo: Repo, state: State, head: str) -> list[Tip]:
         candidates = [build_ref(repo, base, worktree=home)]
         if get_mode(repo) == "suffix":
             candidates += refs.list_refs(repo, f"{candidates[0]}-*")
-        tips += [tip for ref in candidates if (tip := peek_tip(repo.objects, ref))]
+        for ref in candidates:
+            tip = peek_tip(repo.objects, ref)
+            if tip:
+                tips.append(tip)
     return tips
 
 
-def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip | None, int]:
-    """(the tip with the newest copy of a session's state, the copy's revision)."""
-    copies: list[tuple[int, Tip]] = []
+@value_class
+class _Copy:
+    """The revision of a copy of a session's state, and the tip that has it."""
+
+    revision: int
+    tip: Tip
+
+
+def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> _Copy | None:
+    """The newest copy of a session's state; None without one."""
+    newest: _Copy | None = None
     for tip in tips:
         try:
             copy = read_copy(objects, tip, session_id)
         except Error as e:
             git.append_trace("state", f"'{tip['ref']}': {e}")
             continue
-        if copy:
-            copies += [(int(copy.get("revision", 0)), tip)]
-    revision, newest = max(copies, key=lambda c: c[0], default=(0, None))
-    return newest, revision
+        if copy is None:
+            continue
+        revision = int(copy.get("revision", 0))
+        if newest is None or revision > newest.revision:
+            newest = _Copy(revision, tip)
+    return newest
 
 
 def _rebuild_state(repo: Repo, session_id: str) -> State | None:
     marker = session.find_marker(repo, session_id)
-    tip, _ = _find_newest(repo.objects, session_id, list_tips(repo))
+    newest = _find_newest(repo.objects, session_id, list_tips(repo))
     copy = None
-    if tip:
-        copy = read_with_turns(repo.objects, tip, session_id)
+    if newest:
+        copy = read_with_turns(repo.objects, newest.tip, session_id)
     if copy is None and marker is None:
         return None
     git.append_trace("state", f"'{session_id}' has no state: rebuilt from its stream and marker")

@@ -39,8 +39,9 @@ def is_orphaned(repo: Repo, tip: Tip) -> bool:
     """
     owners = list_sessions(repo.objects, tip)
     concerned = session.read_concerned(repo, owners)
-    if any(stream["id"] == tip["stream"] for marker in concerned for stream in marker["streams"]):
-        return False
+    for marker in concerned:
+        if any(stream["id"] == tip["stream"] for stream in marker["streams"]):
+            return False
     return not any(_is_named(repo, tip, session_id) for session_id in owners)
 
 
@@ -77,29 +78,31 @@ def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | N
     tip = find_current(repo, state, head)
     streams = _collect_streams(repo, state, dirty, tip)
     current = _build_current_view(repo, tip, streams)
-    alternatives = [
-        view
-        for stream, (ref, files) in streams.items()
-        if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
-        if (view := _resolve_stream(repo, stream, ref, files))
-    ]
+    alternatives: list[View] = []
+    for stream, (ref, files) in streams.items():
+        is_current = current is not None and stream == current["id"]
+        if is_current or dirty.keys().isdisjoint(files):
+            continue
+        view = _resolve_stream(repo, stream, ref, files)
+        if view:
+            alternatives.append(view)
     mode = get_mode(repo)
 
     def is_left(view: View) -> bool:
         """Whether agent lines survive in the files that the stream and the worktree share."""
         rule = repo.config.get_option("gitcp.suffix-match")
         tip = read_tip(repo.objects, view["ref"])
-        base_lookup = Lookup(repo.objects, find_tree(repo.objects, tip["base"] if tip else None))
-        return any(
-            _is_change_left(
-                _read_blob(repo.objects, base_lookup(path)),
-                _read_blob(repo.objects, entry),
-                _read_worktree(repo, path, dirty[path]),
-                rule,
-            )
-            for path, entry in (view["files"] or {}).items()
-            if path in dirty
-        )
+        base = tip["base"] if tip else None
+        base_lookup = Lookup(repo.objects, find_tree(repo.objects, base))
+        for path, entry in (view["files"] or {}).items():
+            if path not in dirty:
+                continue
+            before = _read_blob(repo.objects, base_lookup(path))
+            after = _read_blob(repo.objects, entry)
+            present = _read_worktree(repo, path, dirty[path])
+            if _is_change_left(before, after, present, rule):
+                return True
+        return False
 
     verdict = stream_choice.choose_stream(mode, current, alternatives, dirty, is_left)
     if verdict["reason"] == stream_choice.UNREADABLE:

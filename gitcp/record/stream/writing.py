@@ -106,9 +106,11 @@ def write_checkpoint(repo: Repo, state: State, content: Content, edits_subject: 
         parent = place["parent"]
         arguments = (state["session_id"], content["head"], place["stream"], content["trailers"])
         message = build_message(content["subject"], *arguments)
-        oid = write_commit(repo, tree, [parent["oid"]] if parent else [], message)
-        move: refs.Update = (place["ref"], oid, place["old"])
-        updates = [*place["before"], move, *place["after"], *([held_update] if held_update else [])]
+        parents = [parent["oid"]] if parent else []
+        oid = write_commit(repo, tree, parents, message)
+        updates = [*place["before"], (place["ref"], oid, place["old"]), *place["after"]]
+        if held_update:
+            updates.append(held_update)
         held.write_waiting()
         refs.update_refs(repo, updates, "gitcp: checkpoint")
         if held_update:
@@ -140,17 +142,17 @@ def _refresh_entries(repo: Repo, place: StreamPlace, content: Content) -> None:
 
 
 def _write_tree(objects: Objects, state: State, place: StreamPlace, content: Content) -> str:
-    edits: dict[str, Entry | None] = dict(content["entries"])
+    entries: dict[str, Entry | None] = dict(content["entries"])
     folder = METADATA + state["session_id"]
     previous = None
     if place["parent"]:
-        edits |= read_metadata(objects, place["parent"]["tree"])
+        entries |= read_metadata(objects, place["parent"]["tree"])
         # Of the session's own metadata only tasks and turns are kept.
-        if edits.pop(folder, None):
+        if entries.pop(folder, None):
             previous = Lookup(objects, place["parent"]["tree"])
-            edits |= {f"{folder}/{name}": previous(f"{folder}/{name}") for name in _ADDED_TO}
+            entries |= {f"{folder}/{name}": previous(f"{folder}/{name}") for name in _ADDED_TO}
     # The next commit often has this tree, which is then read from a pack of gitcp.
-    tree = edit_tree(objects, content["head_tree"], edits)
+    tree = edit_tree(objects, content["head_tree"], entries)
     files = content["metadata"] | write_files(objects, state, previous, folder)
     return edit_tree(objects, tree, {f"{folder}/{p}": e for p, e in files.items()})
 
@@ -221,8 +223,11 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
     work is here or settled.  The others stay until HEAD returns to their base.
     """
     candidates = refs.list_refs(repo, *PREFIXES)
-    parsed = ((ref, ids.parse_shadow(ref)) for ref in candidates)
-    here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
+    here: list[str] = []
+    for ref in candidates:
+        parts = ids.parse_shadow(ref)
+        if parts and parts["worktree"] == repo.worktree_hash:
+            here.append(ref)
     tips = []
     at_base = list_branches(repo, base, candidates)
     at_new = list_branches(repo, new, candidates)
@@ -375,13 +380,12 @@ def find_place(repo: Repo, state: State, base: str) -> StreamPlace:
     suffixed = get_mode(repo) == "suffix"
     parent = _choose_parent(repo, state, current, suffixed)
     branch = build_ref(repo, base)
-    numbered = suffixed and parent and parent["ref"].startswith(branch + "-")
-    if parent and (numbered or parent["ref"] == branch or (suffixed and parent is current)):
-        return _build_place(parent["ref"], parent["oid"], parent)
+    moved: list[refs.Update] = []
     if parent:
+        is_numbered = parent is current or parent["ref"].startswith(branch + "-")
+        if parent["ref"] == branch or (suffixed and is_numbered):
+            return _build_place(parent["ref"], parent["oid"], parent)
         moved = [(parent["ref"], None, parent["oid"])]
-    else:
-        moved = []
     if suffixed:
         number = max([0, *map_suffixes(repo, base)]) + 1
         return _build_place(build_ref(repo, base, number), None, parent, after=moved)
@@ -426,11 +430,15 @@ def _build_place(
     after: Sequence[refs.Update] = (),
 ) -> StreamPlace:
     parsed = ids.parse_shadow(ref)
+    if parent:
+        stream_id = parent["stream"]
+    else:
+        stream_id = make_id()
     return {
         "ref": ref,
         "old": old,
         "parent": parent,
-        "stream": parent["stream"] if parent else make_id(),
+        "stream": stream_id,
         "suffix": parsed["suffix"] if parsed else None,
         "reset": parent is None,
         "before": [*before],
@@ -457,11 +465,10 @@ def rename_stream(repo: Repo, tip: Tip, base: str) -> list[refs.Update]:
 
 def _is_busy(repo: Repo, state: State, stream: str) -> bool:
     """Whether another session, in a turn, has work on the stream."""
-
-    return any(
-        m["phase"] == "active"
-        and m["session_id"] != state["session_id"]
-        and any(s["id"] == stream for s in m["streams"])
-        and not session.is_gone(m["agent_process"])
-        for m in session.read_recent(repo)
-    )
+    for marker in session.read_recent(repo):
+        if marker["phase"] != "active" or marker["session_id"] == state["session_id"]:
+            continue
+        is_on_stream = any(one["id"] == stream for one in marker["streams"])
+        if is_on_stream and not session.is_gone(marker["agent_process"]):
+            return True
+    return False

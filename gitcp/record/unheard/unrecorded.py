@@ -131,7 +131,9 @@ class Record:
         self.settled: dict[str, list[int]] = stored["settled"]
         by_mail = _read_periods(repo)
         self._mails = set(by_mail)
-        self.periods = [period for periods in by_mail.values() for period in periods]
+        self.periods: list[Period] = []
+        for periods in by_mail.values():
+            self.periods += periods
 
     def save(self) -> None:
         """Write it, unless the repository cannot be written."""
@@ -460,7 +462,7 @@ def _list_logs(repo: Repo) -> list[str]:
 
 def _write_folders(repo: Repo, folders: dict[str, int]) -> None:
     """Write the list of folders that unheard.is_look_due() and git's hook in sh compare."""
-    lines = [f"{time} {folder}\n" for folder, time in folders.items() if "\n" not in folder]
+    lines = [f"{at} {folder}\n" for folder, at in folders.items() if "\n" not in folder]
     path = repo.join_shared(unheard.LIST)
     newest = max(folders.values(), default=0)
     try:

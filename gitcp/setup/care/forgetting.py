@@ -18,7 +18,7 @@ from gitcp.record import journal, session
 from gitcp.record.journal import held_lines
 from gitcp.record.journal.line_kinds import list_keys
 from gitcp.record.session import others
-from gitcp.record.stream import save_work, stream_list
+from gitcp.record.stream import expired_points, save_work
 from gitcp.record.unheard import unrecorded
 from gitcp.setup.care import space
 from gitcp.setup.care.case import Survey
@@ -188,7 +188,7 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
     if owners:
         for folder in ("kept", "corrupt"):  # of which session is not known
             shutil.rmtree(repo.join_shared(folder), ignore_errors=True)
-    stream_list.forget_expired(repo, owners)
+    expired_points.forget_expired(repo, owners)
     _remove_what_extras_wrote(repo)
 
 

@@ -20,7 +20,7 @@ from gitcp.record.looks import taken
 from gitcp.record.session import forget_marker, load_state, others
 from gitcp.record.session.others import list_marked_ids
 from gitcp.record.session.process import is_alive
-from gitcp.record.stream import ARCHIVE, read_changes, save_work, stream_list
+from gitcp.record.stream import ARCHIVE, expired_points, read_changes, save_work
 from gitcp.record.unheard import unrecorded
 from gitcp.setup.care.case import Case
 from gitcp.setup.care.findings import NOTE
@@ -413,7 +413,7 @@ def _clean_undo(repo: Repo, orphan: Orphan) -> bool:
         return False
     with Objects(repo):
         gone = undo.shorten_log(repo, orphan.subject, orphan.oid, orphan.before)
-    stream_list.add_records(repo, gone or [])
+    expired_points.add_records(repo, gone or [])
     return gone is not None
 
 
@@ -433,7 +433,7 @@ def _delete_refs(repo: Repo, doomed: list[Orphan]) -> list[Orphan]:
             gone: list[Record] = []
             for orphan in doomed:
                 gone += points.get(orphan.ref, ())
-            stream_list.add_records(repo, gone)
+            expired_points.add_records(repo, gone)
             return doomed
     return []
 
@@ -443,7 +443,7 @@ def _list_points(repo: Repo, doomed: Iterable[Orphan]) -> dict[str, list[Record]
     points: dict[str, list[Record]] = {}
     tips = [orphan.tip for orphan in doomed if orphan.tip]
     if tips:
-        points |= stream_list.list_expiring(repo, tips)
+        points |= expired_points.list_expiring(repo, tips)
     for ref in [orphan.ref for orphan in doomed if orphan.kind == LOG]:
         with Objects(repo):
             points[ref] = undo.list_points(repo.objects, ref, undo.read_steps(repo, ref))

@@ -56,7 +56,9 @@ def gather_status(repo: Repo) -> Status:
     with Objects(repo):
         work = open_work.set_files(repo, states)
         recent = MatchCase(repo, lately=True, dry_run=True)
-        streams, more = stream_list.list_newest(repo, states, _MOST)
+        newest = stream_list.list_newest(repo, states, _MOST)
+        streams = newest.records
+        more = newest.left_out
         lost: Record = {"stashes": [], "relinkable": 0}
         if repo.top:
             lost["stashes"] = stashes.list_records(repo, open_work.map_stashed(repo))

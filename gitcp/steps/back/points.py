@@ -13,7 +13,7 @@ from gitcp.git.objects import Lookup, parse_ident, read_commit, read_tree
 from gitcp.git.objects.object_lists import list_commits
 from gitcp.link import commits
 from gitcp.record import stream
-from gitcp.record.stream import stream_list
+from gitcp.record.stream import expired_points, stream_list
 from gitcp.record.turn import sessions
 from gitcp.steps import undo
 from gitcp.steps.back import removed
@@ -188,23 +188,23 @@ def _list_temporary(repo: Repo, everywhere: bool) -> Iterator[Point]:
         names = removed.map_names(repo)
     tips = [tip for tip in stream.list_tips(repo) if _is_listed(repo, tip, scope)]
     for ref, chain in stream_list.read_chains(repo, tips).items():
-        kind, worktree = stream_list.parse_ref(ref)
+        place = stream_list.parse_ref(ref)
         for checkpoint in chain:
             if checkpoint["message"] in (stream.CARRIED, stream.FOLLOWED):
                 continue
-            point = _build_point(repo.objects, checkpoint, kind)
-            if worktree not in ("", repo.worktree_hash):
-                point = _mark_removed(point, names.get(worktree, worktree))
+            point = _build_point(repo.objects, checkpoint, place.kind)
+            if not place.is_here(repo):
+                point = _mark_removed(point, names.get(place.worktree, place.worktree))
             yield point
 
 
 def _is_listed(repo: Repo, tip: Tip, scope: _Scope) -> bool:
     """Whether a stream is one of this worktree, or, if everywhere, of one that was removed."""
-    kind, worktree = stream_list.parse_ref(tip["ref"])
-    is_here = worktree in ("", repo.worktree_hash)
-    if not is_here and (not scope.everywhere or worktree in scope.others):
+    place = stream_list.parse_ref(tip["ref"])
+    is_hidden = not scope.everywhere or place.worktree in scope.others
+    if is_hidden and not place.is_here(repo):
         return False
-    if scope.everywhere or kind != "archived":
+    if scope.everywhere or place.kind != "archived":
         return True
     return tip["base"].startswith(scope.head[: len(tip["base"])])
 
@@ -303,7 +303,7 @@ def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
 def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
     """The points that `gitcp clean` deleted, marked gone."""
     head = refs.read_base(repo)
-    for record in stream_list.list_records(repo):
+    for record in expired_points.list_records(repo):
         if record["worktree"] not in ("", repo.worktree_hash) or record["id"] in ids:
             continue
         base = record["base_commit"]
