@@ -20,8 +20,8 @@ from tests.support.paths import TOP
 
 # Modules that are loaded, files entered, packages entered, at most.
 MOST = {
-    "UserPromptSubmit": (43, 39, 10),
-    "Stop": (47, 43, 12),
+    "UserPromptSubmit": (44, 41, 10),
+    "Stop": (53, 50, 12),
 }
 _SCRIPT = """
 import sys

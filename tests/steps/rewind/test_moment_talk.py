@@ -78,6 +78,6 @@ def test_a_call_that_the_transcript_does_not_have_leaves_the_conversation_and_sa
 ) -> None:
     a.transcript.write_text(a.transcript.read_text().replace("toolu_3", "other"))
     ended = run(world, "rewind", "--to", "toolu_3")
-    assert "note: the transcript does not have the tool use 'toolu_3'" in ended.stderr
+    assert "note: the transcript does not have the edit or command 'toolu_3'" in ended.stderr
     assert not (world.path / "b.py").exists()
     assert run(world, "rewind", "--transcript-only", "--to", "toolu_3").returncode == 128

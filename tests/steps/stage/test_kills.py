@@ -18,6 +18,8 @@ from tests.support.paths import BIN
 
 pytestmark = pytest.mark.thorough
 
+# The kinds of findings of what a killed command left.
+LEFT = {"unfinished", "killed-command"}
 KILL = "kill -9 $(cat '{pid}')"
 
 
@@ -108,7 +110,7 @@ def found(world: World, *args: str) -> dict[str, str]:
     """kind -> reason of what `gitcp doctor` finds of killed commands."""
     ended = run(world, "doctor", "--json", *args)
     items = map(json.loads, ended.stdout.splitlines())
-    return {i["kind"]: i["reason"] for i in items if i["kind"] in ("unfinished", "leftover")}
+    return {i["kind"]: i["reason"] for i in items if i["kind"] in LEFT}
 
 
 def test_status_and_doctor_know_of_a_split_that_was_killed_as_head_had_moved(
@@ -139,7 +141,7 @@ def test_doctor_and_clean_remove_what_a_killed_split_left_and_not_of_one_that_ru
     for mends in ("doctor --fix --json", "clean --force"):
         killed(world, "split")
         assert len([*left.iterdir()]) == 1
-        assert "leftover" in found(world)
+        assert "killed-command" in found(world)
         assert str(left) in done(world, "clean")
         done(world, *mends.split())
         assert [*left.iterdir()] == []
@@ -150,7 +152,7 @@ def test_doctor_and_clean_remove_what_a_killed_split_left_and_not_of_one_that_ru
     done(world, "split", "--no-edit")
     assert subjects(world, "HEAD~2..") == ["Two", "Three"]
     assert seen.exists()
-    assert not {"leftover", "unfinished"} & {word.strip('":,') for word in seen.read_text().split()}
+    assert LEFT.isdisjoint(word.strip('":,') for word in seen.read_text().split())
 
 
 @pytest.mark.parametrize("command", ["stage --session 1111", "split"])
