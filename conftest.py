@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from inspect import signature
@@ -19,7 +19,7 @@ LONG = bool(os.environ.get("LONG"))
 THOROUGH = LONG or bool(os.environ.get("CI"))
 # In a run of all tests one of so many cases is tried, if each of them runs git.
 EVERY = 12
-EVERY_IN_CI = 2
+EVERY_IN_CI = 4
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile(
     "short", deadline=None, max_examples=25 if THOROUGH else 10, suppress_health_check=QUIET
@@ -55,6 +55,7 @@ def pytest_collection_modifyitems(
     if _is_of_all_tests(session) and not THOROUGH:
         away.update(item for item in items if item.get_closest_marker("thorough"))
         away.update(_choose_cases_to_leave_out(items, EVERY))
+        away.update(_choose_tests_to_leave_out(item for item in items if item not in away))
     elif _is_of_all_tests(session) and not LONG:
         away.update(_choose_cases_to_leave_out(items, EVERY_IN_CI))
     config.hook.pytest_deselected(items=[item for item in items if item in away])
@@ -70,6 +71,16 @@ def _choose_cases_to_leave_out(items: list[pytest.Item], every: int) -> Iterator
     for cases in tests.values():
         # Diagonally: where there are so many ways of each form, not the same way of each.
         yield from (case for n, case in enumerate(cases) if (n + n // every) % every)
+
+
+def _choose_tests_to_leave_out(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Every second of the tests of a file that run git."""
+    tests: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and _has_repository(item):
+            tests.setdefault(item.path, []).append(item)
+    for of_file in tests.values():
+        yield from of_file[1::2]
 
 
 def _has_repository(item: pytest.Function) -> bool:
