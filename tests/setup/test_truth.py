@@ -393,7 +393,9 @@ def test_doctor_says_why_it_could_not_mend_what_is_left(enabled: World) -> None:
         raise Busy("'session-s1' is locked by another process")
 
     with Case(Repo.find(str(enabled.path))) as case:
-        torn = Diagnosis(table.find_row("bad-state"), Finding("bad-state", "s1", "it is torn"))
+        rows = [row for listed in table.STORED.values() for row in listed]
+        bad_state = next(row for row in rows if row.code == "bad-state")
+        torn = Diagnosis(bad_state, Finding("bad-state", "s1", "it is torn"))
         left = table.mend_finding(case, torn, fail)
     why = "s1: it is torn; not fixed: 'session-s1' is locked by another process"
     assert left.build_record()["reason"] == why

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     Baseline = dict[str, Any]  # the keys above
 
     class Intent(TypedDict):
-        """expected: HEAD's commit (zeros: unborn).  tree: its tree.  tip: the checkpoint that
-        holds dirty, the entries that differed from it when the hooks began.  stash: the newest
-        stash then.  Set before HEAD moves: commit; entries, its part of the person's index;
-        mark, by which its index.lock is known; noted, whether the id goes into a note."""
+        """An auto-commit while it is made, as Plan of steps/commits/auto_commit describes it."""
 
         session_id: str
         checkpoint_id: str

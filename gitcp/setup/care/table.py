@@ -23,7 +23,7 @@ from gitcp.setup.care import (
     stored_objects,
 )
 from gitcp.setup.care.case import Case
-from gitcp.setup.care.checks import BLIND, search_case
+from gitcp.setup.care.checks import search_case
 from gitcp.setup.care.findings import ERROR, NOTE, WARNING, Diagnosis, Row
 from gitcp.steps import by_hand
 from gitcp.text import console
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
     from gitcp.setup.care.checks import Check, Checks
+    from gitcp.setup.care.everyday import Repair
     from gitcp.setup.care.findings import Finding, Mend
-
-    Repair = Callable[[Repo, str], str]  # mends a subject; returns what was done
 
 
 def _mend_checkpoint(mend: Callable[[Repo, str, str], str]) -> Mend:
@@ -239,15 +238,6 @@ def _repair_store(repo: Repo, secrets: bool) -> list[Diagnosis]:
                     yield diagnosis
 
     return mend_all(find)
-
-
-def find_row(code: str) -> Row:
-    """The row of a code."""
-    for listed in (*DOCTOR.values(), *STORED.values()):
-        for row in listed:
-            if row.code == code:
-                return row
-    return BLIND
 
 
 def mend_all(find: Callable[[bool], Iterable[Diagnosis]]) -> list[Diagnosis]:
