@@ -490,16 +490,16 @@ def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | No
     Sessions with a state go before those that are only stored, unless every is set.  Raises Error
     with a list for an ambiguous name.
     """
-    checkpoints = listing.find_matching_ids(repo, name)
+    checkpoint_ids = listing.find_matching_ids(repo, name)
     sessions = list_named(name, others.list_state_ids(repo))
     if every:
         sessions = sorted({*sessions, *_list_stored(repo, name)})
-    if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
-        raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
+    if name not in (*checkpoint_ids, *sessions) and len(checkpoint_ids) + len(sessions) > 1:
+        raise Error(f"ambiguous name '{name}': {' '.join([*checkpoint_ids, *sessions][:20])}")
     if sessions:
         return "session", sessions[0]
-    if checkpoints:
-        return "checkpoint", checkpoints[0]
+    if checkpoint_ids:
+        return "checkpoint", checkpoint_ids[0]
     stored = _list_stored(repo, name)
     if stored:
         return ("session", pick_id(name, stored))

@@ -120,7 +120,7 @@ def _count_lines(
     counted: sums.Sums,
     chosen: tuple[list[str], list[str], list[str]],
     with_survival: bool,
-    prices: Prices | None,
+    price_list: Prices | None,
 ) -> Record:
     """The record of chosen commits: (revisions, paths, options of git log).  counted: empty."""
     revisions, paths, choice = chosen
@@ -134,8 +134,8 @@ def _count_lines(
         stats = counted.build_record()
         if with_survival:
             stats["survival"] = lasting
-        if prices:
-            stats["cost"] = prices.sum_record(counted.spent)
+        if price_list:
+            stats["cost"] = price_list.sum_record(counted.spent)
     return stats
 
 

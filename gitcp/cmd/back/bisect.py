@@ -107,11 +107,11 @@ def _bisect(repo: Repo, args: Namespace) -> int:
         console.warn(sentence)
     mover = unfinished.make_mover(repo)
     present = read_present(repo, dry=True)
-    session = ""
+    session_id = ""
     if args.session:
         writers = {line.cause[0] for line in present.kept_edits.list_all()}
-        session = sessions.pick_id(args.session, writers - {""})
-    history = read_history(present, args.good, args.bad, session)
+        session_id = sessions.pick_id(args.session, writers - {""})
+    history = read_history(present, args.good, args.bad, session_id)
     if not history.changes:
         raise Error(f"nothing has changed between '{args.good}' and '{args.bad}'")
     search = Search(history, args, name_in_worktree(repo, "."))
@@ -285,11 +285,11 @@ class Search:
         if who in _AUTHORS:
             when = term.format_time(change["at"] / 10**9)
             return f"{_AUTHORS[who]}, {when}: {rules.describe_paths(change)}"
-        session, turn, call = who
+        session_id, turn, call = who
         prompt = spans.shorten(self._prompts.get(turn, ""), 50)
         asked = f" ('{prompt}')" if prompt and is_short else ""
         paths = rules.describe_paths(change)
-        return f"{shorten_id(session)} {call or turn}: {paths}{asked}"
+        return f"{shorten_id(session_id)} {call or turn}: {paths}{asked}"
 
     def report(self, outcome: str) -> int:
         """Print the outcome and tell the session; return the status."""
@@ -374,10 +374,10 @@ class Search:
         )
 
     def _tell(self, outcome: str, changes: Sequence[Change]) -> None:
-        session = ""
+        session_id = ""
         if outcome == "found":
-            session = changes[0]["who"][0]
-        if not session:
+            session_id = changes[0]["who"][0]
+        if not session_id:
             console.warn("no single call was found, so no session was told")
             return
         low, high = rules.find_range(self._found)
@@ -393,11 +393,11 @@ class Search:
             what = f"a call of your turn {turn}"
         others.leave_message(
             self._repo,
-            session,
+            session_id,
             f"The user ran 'gitcp bisect': '{command}' passes before {what} and fails after it."
             f" That call made this change:\n{diff[:_MOST_TOLD].rstrip()}{cut}",
         )
-        console.tell(f"note: session {shorten_id(session)} is told with its next prompt")
+        console.tell(f"note: session {shorten_id(session_id)} is told with its next prompt")
 
     def _make_record(self, outcome: str, changes: Iterable[Change]) -> Record:
         return {
@@ -413,10 +413,10 @@ class Search:
 
     def _make_change(self, change: Change) -> Record:
         who = change["who"]
-        session, turn, call = ("", "", "") if who in _AUTHORS else who
+        session_id, turn, call = ("", "", "") if who in _AUTHORS else who
         return {
             "author": who[1] if who in _AUTHORS else "session",
-            "session_id": session,
+            "session_id": session_id,
             "turn_id": turn,
             "tool_use_id": call,
             "prompt": self._prompts.get(turn, ""),

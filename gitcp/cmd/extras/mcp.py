@@ -55,12 +55,12 @@ def build_server(folder: str) -> MCPServer:
         from mcp.types import ToolAnnotations
     except ImportError:
         raise extras.make_missing(_PACKAGES, "mcp") from None
-    answers: MCPServer = MCPServer("gitcp", instructions=_WHEN, version=VERSION, log_level="ERROR")
-    annotations = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    server: MCPServer = MCPServer("gitcp", instructions=_WHEN, version=VERSION, log_level="ERROR")
+    harmless = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for tool in _list_tools(folder):
-        answers.tool(annotations=annotations, structured_output=False)(tool)
+        server.tool(annotations=harmless, structured_output=False)(tool)
 
-    @answers.resource("gitcp://checkpoint/{checkpoint_id}", mime_type="text/plain")
+    @server.resource("gitcp://checkpoint/{checkpoint_id}", mime_type="text/plain")
     async def checkpoint(checkpoint_id: str) -> str:
         """A committed checkpoint: its commits, prompts, files and conversation."""
         try:
@@ -68,7 +68,7 @@ def build_server(folder: str) -> MCPServer:
         except ToolError as e:
             raise ResourceError(str(e)) from None
 
-    return answers
+    return server
 
 
 # Async functions run in the server's one thread, to which a repository belongs.

@@ -166,12 +166,12 @@ def gather_page(
             page.add_commit(record, counts.added.get(oid, {}), names.get(oid, ()))
         ends = change.find_ends(repo, records, name)
         show = term.show_line
-        files = list(change.read_files(repo, authors, ends, counts.steps, counts.credited, show))
-        wanted = change.list_writing(records, files)
+        changed = list(change.read_files(repo, authors, ends, counts.steps, counts.credited, show))
+        wanted = change.list_writing(records, changed)
         if is_full or has_all:
             wanted = {**sessions.list_wanted(records), **wanted}
         page.sessions = sessions.read_sessions(repo, wanted)
-        page.add_files(repo.objects, files, drawn)
+        page.add_files(repo.objects, changed, drawn)
     clean.save()
     if drawn is not None:
         drawn.save()

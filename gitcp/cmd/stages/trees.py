@@ -107,7 +107,7 @@ def write_tree(records: Records, args: Namespace) -> Iterator[Record]:
         raise InputError("the input ends too early: its last record, of type 'end', is missing")
     _check_objects(repo, edits)
     with Objects(repo):
-        commit, tree = _find_base(repo.objects, args.base, base_record)
+        commit, tree = _find_base(repo, args.base, base_record)
         oid = snapshot_scan.write_tree(repo.objects, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
 
@@ -128,15 +128,13 @@ def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
             raise InputError(f"no blob '{oid}' for '{paths[oid]}': {reason}")
 
 
-def _find_base(
-    objects: Objects, base: str | None, base_record: Record
-) -> tuple[str | None, str | None]:
+def _find_base(repo: Repo, base: str | None, base_record: Record) -> tuple[str | None, str | None]:
     """(commit, tree) to apply the changes to; either may be missing."""
     recorded = base_record.get("base")
     if base is None:
         return recorded, base_record.get("oid")
-    commit = objects.read(f"{base}^{{commit}}")
-    tree = objects.read(f"{base}^{{tree}}")
+    commit = repo.objects.read(f"{base}^{{commit}}")
+    tree = repo.objects.read(f"{base}^{{tree}}")
     if tree is None and base != "HEAD":
         raise Error(f"not a tree or commit: '{base}'")
     oid = commit[0] if commit else None

@@ -29,18 +29,18 @@ def list_refs(_: object, args: Namespace) -> Iterator[Record]:
     """A record of type ref for each ref below patterns, in the order of their names."""
     patterns = args.pattern or orphan_rules.OURS
     for line in Repo.find().git.read_records("for-each-ref", _FORMAT, "--", *patterns, sep=b"\n"):
-        ref, oid, time = decode_name(line).split("\0")
-        yield {"type": "ref", "ref": ref, "oid": oid, "time": int(time or 0)}
+        ref, oid, created = decode_name(line).split("\0")
+        yield {"type": "ref", "ref": ref, "oid": oid, "time": int(created or 0)}
 
 
 def expire_refs(records: Records, args: Namespace) -> Iterator[Record]:
     """The records of type ref that orphan_rules.list_expired() chooses."""
-    refs = [_check_record(r) for r in records if r.get("type") == "ref"]
+    known = [_check_record(r) for r in records if r.get("type") == "ref"]
     if args.older_than:
         before = int(time.time()) - args.older_than * _DAY
     else:
         before = sys.maxsize
-    yield from orphan_rules.list_expired(refs, args.keep, before)  # type: ignore[misc]
+    yield from orphan_rules.list_expired(known, args.keep, before)  # type: ignore[misc]
 
 
 def _check_record(record: Record) -> orphan_rules.Ref:

@@ -320,8 +320,8 @@ def _add_price(row: Row, commit: CommitCounts) -> Row:
     """A row of sessions with its price in US dollars as the last column; None for an unknown
     model, or without the package of prices."""
     fresh, creation, read, output = row[_INPUT : _INPUT + 4]
-    time = int(commit["author"].rpartition(" ")[2])
-    day = datetime.fromtimestamp(time - time % 86400, UTC)
+    second = int(commit["author"].rpartition(" ")[2])
+    day = datetime.fromtimestamp(second - second % 86400, UTC)
     used = transcripts.make_usage(fresh, creation, read, output)
     return *row[:-1], list_price(row[_MODEL], used, day) if row[_MODEL] else None
 
@@ -364,12 +364,14 @@ def _add_commits(
         history = exports.map_commits(repo, read, revision_arguments, (), options)
         for count, (commit, rows) in enumerate(history):
             progress(count)
-            time = int(commit["author"].rpartition(" ")[2])
+            second = int(commit["author"].rpartition(" ")[2])
             survival_rows = []
             if replay:
-                replay.survival.born = fact_tables.round_to_day(time)
+                replay.survival.born = fact_tables.round_to_day(second)
                 replay.replay_commit(commit)
-                survival_rows = fact_tables.make_survival_rows(replay.survival.take_events(), time)
+                survival_rows = fact_tables.make_survival_rows(
+                    replay.survival.take_events(), second
+                )
             if rows is not None:
                 add(commit, {**rows, "survival": survival_rows})
     gc.enable()
@@ -505,20 +507,20 @@ def export_one(source: Source, directory: str, light: bool) -> Record:
     return {**record, "state": "exported", "commits": facts["commits"], "seconds": seconds}
 
 
-def _clone(git: Git, source: Source, light: bool) -> None:
+def _clone(target: Git, source: Source, light: bool) -> None:
     """Clone HEAD's branch, without blobs if light and remote, and fetch the checkpoints."""
     if light and "://" in source[0]:
         options = ["--filter=blob:none"]
     else:
         options = []
     options += ["--bare", "--single-branch", "--no-tags"]
-    git.run("clone", "-q", *options, "--", source[0], ".")
+    target.run("clone", "-q", *options, "--", source[0], ".")
     checkpoints = source[1] or "origin"
-    lines = git.run("ls-remote", "--", checkpoints, *_STORE)[1].splitlines()
+    lines = target.run("ls-remote", "--", checkpoints, *_STORE)[1].splitlines()
     refs = [decode_name(line).partition("\t")[2] for line in lines]
     if refs:
         refspecs = (f"+{ref}:{ref}" for ref in refs)
-        git.run("fetch", "-q", "--no-filter", "--no-tags", checkpoints, *refspecs)
+        target.run("fetch", "-q", "--no-filter", "--no-tags", checkpoints, *refspecs)
 
 
 def ask_fleet(spark: Any, directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:

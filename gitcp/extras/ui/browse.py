@@ -319,8 +319,8 @@ class Points:
         self._preview = self._preview or Preview(self._repo)
         plan = self._preview.get_plan(row.item)
         patch = self._preview.draw_diff(row.item)
-        session = shorten_id(row.item.session_id)
-        heading = f"session {session}" if session else ""
+        session_id = shorten_id(row.item.session_id)
+        heading = f"session {session_id}" if session_id else ""
         return list(build_plan(row, plan, cut_patch(patch), heading))
 
     def read_content(self, row: Row, part: Row) -> list[Block]:

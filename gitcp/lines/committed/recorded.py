@@ -13,8 +13,16 @@ from gitcp.checkpoints.format import exports, line_authors
 from gitcp.checkpoints.format.line_authors import BEGUN, ENDED, Recording
 from gitcp.checkpoints.stored import Places, list_sources
 from gitcp.errors import Error
-from gitcp.git import decode_name, encode_name, files, jj, objects
-from gitcp.git.objects import TREE, Lookup, find_tree, parse_ident, read_commit, read_ident
+from gitcp.git import decode_name, encode_name, files, jj
+from gitcp.git.objects import (
+    TREE,
+    Lookup,
+    find_tree,
+    parse_ident,
+    read_changes,
+    read_commit,
+    read_ident,
+)
 from gitcp.git.records import load_entry
 from gitcp.lines import locate_unshared, proven
 from gitcp.lines.committed.earlier import About
@@ -183,7 +191,7 @@ def _find_proof(
     """(the lines of paths that the transcript of a session proves in a commit, whether all that
     they depend on is here).  A path that the commit does not change has none."""
     try:
-        oids = _find_contents(readers.repo.objects, commit, paths)
+        oids = _find_contents(readers.repo, commit, paths)
     except Error:
         return None, False
     if oids is None:
@@ -203,13 +211,13 @@ def _find_proof(
     return (found["lines"], found["metadata"]["turns"]), bool(transcript) and not lacks
 
 
-def _find_contents(objects: Objects, commit: Commit, paths: Set[str]) -> dict[str, str] | None:
+def _find_contents(repo: Repo, commit: Commit, paths: Set[str]) -> dict[str, str] | None:
     """path -> its blob, for those of paths that a commit changes; None if the commit has none of
     the paths.  Raises Error if a tree is missing."""
     known = {path: commit.contents.get(path, "") for path in paths & commit.contents.keys()}
     if known and all(known.values()):
         return known
-    look = Lookup(objects, find_tree(objects, commit.oid))
+    look = Lookup(repo.objects, find_tree(repo.objects, commit.oid))
     blobs: dict[str, str] = {}
     for path in paths:
         entry = look(path)
@@ -558,7 +566,7 @@ class Commit:
             return self.contents.keys()
         commit = read_commit(self._readers.repo.objects, self.oid)
         if commit:
-            return set(objects.read_changes(self._readers.repo.objects, commit)[1])
+            return set(read_changes(self._readers.repo.objects, commit)[1])
         return set()
 
     def find_unheard(self, path: str) -> Unheard | None:
