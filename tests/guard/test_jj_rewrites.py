@@ -9,6 +9,7 @@ import pytest
 
 from tests.guard.working_copies import Copy
 from tests.support import warm
+from tests.support.clients.calls import run as run_shell
 from tests.support.harness import Agent
 
 NewCopy = Callable[[str], Copy]
@@ -238,3 +239,36 @@ def test_each_commit_absorbs_its_part(new_copy: NewCopy, kind: str, asked: list[
     for subject, path in (("one", "one.txt"), ("two", "two.txt"), ("two", "three.txt")):
         assert nobodys(copy, subject, path) == []
     assert a.state.get("files_touched", []) == []
+
+
+def open_files(copy: Copy) -> list[str]:
+    """The files with uncommitted work of the session, by status."""
+    status = warm.run("status", "-v", "--json", cwd=copy.path)
+    assert status.returncode == 0, status
+    records = [json.loads(line) for line in status.stdout.splitlines()[1:]]
+    return [path for record in records for path in record.get("files_touched", ())]
+
+
+def test_what_any_parent_of_the_working_copy_has_is_committed(new_copy: NewCopy) -> None:
+    copy = new_copy("colocated")
+    a, _ = copy.pair()
+    lines = [f"line {n}\n" for n in range(20)]
+    a.write("shared.txt", "".join(lines))
+    work(copy, a, "base", "one.txt")
+    a.write("shared.txt", "".join(["first of A\n", *lines]))
+    work(copy, a, "first", "two.txt")
+    a.write("shared.txt", "".join(["first of A\n", *lines, "last of A\n"]))
+    work(copy, a, "last", "three.txt")
+    a.stop()
+    copy.jj("parallelize", "@--::@-")
+    assert open_files(copy) == []
+    a.turn("more", {"three.txt": "by A\nthree.txt\nmore\n"})
+    assert open_files(copy) == ["three.txt"]
+    copy.write("three.txt", "by A\nthree.txt\n")
+    (copy.path / "two.txt").unlink()
+    assert open_files(copy) == []
+    copy.write("two.txt", "by A\ntwo.txt\n")
+    a.prompt("remove it")
+    run_shell(a, "rm three.txt")
+    a.stop()
+    assert open_files(copy) == ["three.txt"]

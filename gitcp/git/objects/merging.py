@@ -25,8 +25,11 @@ _LABELS = ("now", "what is taken back", "before it")
 _WAYS = ("-c", "merge.conflictStyle=merge", "merge-file", "-p", "-q")
 
 
-def merge_blobs(repo: Repo, base: str, ours: str, theirs: str) -> tuple[str, bool]:
-    """(the oid of the merged blob, which is stored; whether it has no conflict).
+def merge_blobs(
+    repo: Repo, base: str, ours: str, theirs: str, store: bool = True
+) -> tuple[str, bool]:
+    """(the oid of the merged blob; whether it has no conflict).  store: else it is only held in
+    memory.
 
     With conflicts the blob has git's markers, each side labelled; binary content stays ours.
     """
@@ -46,7 +49,11 @@ def merge_blobs(repo: Repo, base: str, ours: str, theirs: str) -> tuple[str, boo
         for name in names:
             files.remove_file(name)
         os.rmdir(folder)
-    return repo.objects.write("blob", out), status == 0
+    if store:
+        return repo.objects.write("blob", out), status == 0
+    oid = repo.objects.hash_object("blob", out)
+    repo.objects.ahead.hold(oid, "blob", out)
+    return oid, status == 0
 
 
 _FILES = {FILE, EXECUTABLE}

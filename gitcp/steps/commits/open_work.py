@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from gitcp import git
 from gitcp.errors import Error
 from gitcp.git import encode_name, refs
-from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree
+from gitcp.git.objects import Lookup, compare_trees, find_tree
 from gitcp.lines.edit_lines import Edits
 from gitcp.lines.uncommitted import convert_content
 from gitcp.record import journal, looks
@@ -22,6 +22,7 @@ from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.journal.line_kinds import Edit
 from gitcp.record.snapshot import scan
 from gitcp.steps.commits import parts
+from gitcp.steps.commits.committed import Committed
 from gitcp.steps.commits.path_history import (
     Change,
     PathHistory,
@@ -146,13 +147,16 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
     _hold_contents(repo, entries)
     head = found.head or refs.get_zeros(repo)
     looks.record_differences(copy, head, entries, time.time_ns(), write=False)
-    tree = find_tree(repo.objects, found.head)
-    committed = Lookup(repo.objects, tree)
+    committed = Committed(repo, found.head)
     changes: dict[str, Change] = {}
-    for path, entry in entries.items():
-        if not path.startswith(scan.OURS):
-            changes[path] = Change(find_file(committed, path), entry)
-    return _Divider(repo, copy.lines).divide(tree, changes)
+    for path in {**entries, **committed.merged}:
+        old = committed.find(path)
+        new = committed.find_in_head(path)
+        if path in entries:
+            new = entries[path]
+        if old != new and not path.startswith(scan.OURS):
+            changes[path] = Change(old, new)
+    return _Divider(repo, copy.lines).divide(committed.tree, changes)
 
 
 def _divide_elsewhere(repo: Repo, name: str, homes: Sequence[Home]) -> dict[str, set[str]]:
@@ -177,17 +181,15 @@ def _divide_paths(repo: Repo) -> dict[str, set[str]]:
     except Error as e:
         git.append_trace("open work", str(e))
         return {}
-    head = refs.read_head(repo)
-    tree = find_tree(repo.objects, head)
-    committed = Lookup(repo.objects, tree)
+    committed = Committed(repo, refs.read_head(repo))
     changes: dict[str, Change] = {}
     for path, entry in entries.items():
-        old = find_file(committed, path)
+        old = committed.find(path)
         if old != entry:
             changes[path] = Change(old, entry)
     _hold_contents(repo, {path: change.new for path, change in changes.items()})
     looks.record_paths(copy, list(changes), time.time_ns(), write=False)
-    return _Divider(repo, copy.lines).divide(tree, changes)
+    return _Divider(repo, copy.lines).divide(committed.tree, changes)
 
 
 def _hold_contents(repo: Repo, entries: Mapping[str, Version]) -> None:
@@ -328,12 +330,12 @@ class _Lines:
         if change.old is None:
             move = history.find_move(base)
         if move:
-            writers = self._divide(Change(move.entry, change.new), move.entry)
+            writers = self._divide(Change(move.entry, change.new))
             return {move.mover, *writers}
-        return self._divide(change, find_file(base, history.path))
+        return self._divide(change)
 
-    def _divide(self, change: Change, parent: Version) -> set[Writer]:
-        """list_writers() of a file that is there.  parent: its entry before all edits."""
+    def _divide(self, change: Change) -> set[Writer]:
+        """list_writers() of a file that is there."""
         history = self._history
         old_text = read_text(self._objects, change.old)
         new_text = read_text(self._objects, change.new)
@@ -344,7 +346,7 @@ class _Lines:
             creator = history.find_creator()
             if not new_text:
                 return {creator}
-        first = self._edits.get_content(*(parent or ("", "")))
+        first = self._edits.get_content(*(change.old or ("", "")))
         self._edits.read_ahead({history.path: build_change(change.old, change.new)})
         texts = Texts(old_text, new_text)
         operations = history.list_operations(change, texts, creator, first)

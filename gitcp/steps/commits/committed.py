@@ -1,0 +1,72 @@
+"""What is committed where a worktree is: HEAD's tree; in a jj workspace all parents of `@`, merged,
+which jj itself compares with."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gitcp.errors import GitError, NoJj
+from gitcp.git import jj
+from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree
+from gitcp.git.objects.merging import merge_blobs, merge_versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.git.repo import Repo
+    from gitcp.text.record_types import Version
+
+
+class Committed:
+    """The entries of paths that are committed.
+
+    tree: HEAD's, None if it is unborn.  merged: path -> its entry, where other parents of `@` have
+    another one than HEAD."""
+
+    def __init__(self, repo: Repo, head: str | None) -> None:
+        self._repo = repo
+        self.tree = find_tree(repo.objects, head)
+        self._lookup = Lookup(repo.objects, self.tree)
+        self.merged: dict[str, Version] = {}
+        for other in _list_other_parents(repo, head):
+            self._merge(head or "", other)
+
+    def find(self, path: str) -> Version:
+        """The entry of a path; None if there is no such file."""
+        if path in self.merged:
+            return self.merged[path]
+        return self.find_in_head(path)
+
+    def find_in_head(self, path: str) -> Version:
+        """The entry that HEAD has."""
+        return find_file(self._lookup, path)
+
+    def _merge(self, head: str, other: str) -> None:
+        """Add what another parent changed since it and HEAD were one."""
+        objects = self._repo.objects
+        base = find_tree(objects, _find_merge_base(self._repo, head, other))
+        merge = partial(merge_blobs, self._repo, store=False)
+        for path, old, new in compare_trees(objects, base, find_tree(objects, other)):
+            ours = self.find(path)
+            merged, _ = merge_versions(old, ours, new, merge)
+            if merged != ours:
+                self.merged[path] = merged
+
+
+def _list_other_parents(repo: Repo, head: str | None) -> list[str]:
+    """The parents of `@` beside HEAD."""
+    if not head or not repo.jj:
+        return []
+    try:
+        change = jj.read_here(repo.worktree)
+    except (GitError, NoJj):
+        return []
+    if head not in change["parents"]:
+        return []  # HEAD was moved since by git
+    return [oid for oid in change["parents"] if oid != head]
+
+
+def _find_merge_base(repo: Repo, one: str, other: str) -> str | None:
+    status, out = repo.git.run("merge-base", one, other, ok=(0, 1))
+    if status:
+        return None
+    return out.decode().split()[0]
