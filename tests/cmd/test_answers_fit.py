@@ -27,7 +27,8 @@ def see(place: Any, home: Path, *command: str) -> list[str]:
     """The rows that a command shows at a terminal, without colours."""
     world: Any = SimpleNamespace(path=place, env={"GIT_PAGER": "cat", "HOME": str(home)})
     seen = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", talk(world, list(command)))
-    return [row.rpartition("\r")[2] for row in seen.replace("\r\n", "\n").splitlines()]
+    rows = seen.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return [row.rpartition("\r")[2] for row in rows]  # after a line of progress
 
 
 def told(rows: list[str]) -> list[str]:
