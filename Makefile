@@ -40,15 +40,19 @@ man:
 	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
 	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
 
-# All but the form, which `make check` tries.  Whoever chooses tests by PYTEST_ADDOPTS gets no others.
+# A choice of all tests but the form, which `make check` tries; ALL=1: all.  Whoever chooses tests by
+# PYTEST_ADDOPTS gets no others.
 test: $(TOOLS) $(if $(PYTEST_ADDOPTS),,test-plain)
-	$(PY) -m pytest -q -n auto --dist worksteal $(if $(PYTEST_ADDOPTS),,--ignore=tests/form)
+	$(PY) -m pytest -q -n auto --dist worksteal \
+		$(if $(PYTEST_ADDOPTS),,--ignore=tests/form $(if $(ALL),,--quick))
 
-# With git's formats left to git alone.  PLAIN: which tests.
+# With git's formats left to git alone, where most of them are read and written: objects, packs, refs,
+# reflogs, the index.
+PLAIN = tests/git/test_plain_run.py tests/checkpoints/store/test_store_*.py \
+	tests/checkpoints/store/test_deleted_branch.py tests/link/test_commit_forms.py tests/record/stream \
+	tests/record/session/test_session_states.py tests/record/snapshot/test_snapshot_repositories.py
 test-plain: $(TOOLS)
-	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal tests/git/test_plain_run.py \
-		$(or $(PLAIN),tests/checkpoints/store/test_store_write.py tests/checkpoints/store/test_store_sync.py \
-		tests/record/stream/test_streams_sequences.py tests/link/test_commit_forms.py)
+	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal $(if $(ALL),,--quick) $(PLAIN)
 
 # As on a Mac: no /proc, a ps of BSD's, a disk that ignores case.  TESTS: which tests.
 test-mac: $(TOOLS)

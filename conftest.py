@@ -16,16 +16,32 @@ from gitcp.git import is_alone
 
 # LONG=1 is set by `make stress` and `make fuzz`.
 LONG = bool(os.environ.get("LONG"))
-THOROUGH = LONG or bool(os.environ.get("CI"))
-# In a run of all tests one of so many cases is tried, if each of them runs git.
-EVERY = 12
-EVERY_IN_CI = 4
+# With --quick one of so many cases is tried, and of so many tests of a file, if each runs git.
+CASES, TESTS = 12, 3
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings.register_profile(
-    "short", deadline=None, max_examples=25 if THOROUGH else 10, suppress_health_check=QUIET
-)
+settings.register_profile("short", deadline=None, max_examples=25, suppress_health_check=QUIET)
+settings.register_profile("quick", deadline=None, max_examples=10, suppress_health_check=QUIET)
 settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=QUIET)
-settings.load_profile("long" if LONG else "short")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options that choose tests."""
+    parser.addoption(
+        "--quick", action="store_true", help="leave out what is long, and much of what runs git"
+    )
+    parser.addoption(
+        "--every", type=int, default=1, help="of tests that run git: one of so many cases"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples Hypothesis makes up."""
+    if LONG:
+        settings.load_profile("long")
+    elif config.getoption("quick"):
+        settings.load_profile("quick")
+    else:
+        settings.load_profile("short")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -41,23 +57,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_collection_modifyitems(
-    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    """Leave out what needs Linux where this is none, or looks like none, and what needs gitcp's own
-    formats where git has them alone; in a run of all tests also many cases, and in a quick one
-    what is thorough."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs Linux where this is none, or looks like none, what needs gitcp's own
+    formats where git has them alone, and what the options say."""
     away: set[pytest.Item] = set()
     if is_alone(os.environ):
         away.update(item for item in items if item.get_closest_marker("own_formats"))
     if not os.path.exists("/proc/self/stat"):
         away.update(item for item in items if item.get_closest_marker("linux"))
-    if _is_of_all_tests(session) and not THOROUGH:
+    if config.getoption("quick"):
         away.update(item for item in items if item.get_closest_marker("thorough"))
-        away.update(_choose_cases_to_leave_out(items, EVERY))
+        away.update(_choose_cases_to_leave_out(items, CASES))
         away.update(_choose_tests_to_leave_out(item for item in items if item not in away))
-    elif _is_of_all_tests(session) and not LONG:
-        away.update(_choose_cases_to_leave_out(items, EVERY_IN_CI))
+    away.update(_choose_cases_to_leave_out(items, config.getoption("every")))
     config.hook.pytest_deselected(items=[item for item in items if item in away])
     items[:] = [item for item in items if item not in away]
 
@@ -74,13 +86,13 @@ def _choose_cases_to_leave_out(items: list[pytest.Item], every: int) -> Iterator
 
 
 def _choose_tests_to_leave_out(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """All but every third of the tests of a file that run git."""
+    """All but every so many-th of the tests of a file that run git."""
     tests: dict[Path, list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and _has_repository(item):
             tests.setdefault(item.path, []).append(item)
     for of_file in tests.values():
-        yield from (item for n, item in enumerate(of_file) if n % 3)
+        yield from (item for n, item in enumerate(of_file) if n % TESTS)
 
 
 def _has_repository(item: pytest.Function) -> bool:
@@ -89,15 +101,12 @@ def _has_repository(item: pytest.Function) -> bool:
     return "template" in item.fixturenames or not {"played", "tmp_path"}.isdisjoint(asked)
 
 
-def _is_of_all_tests(session: pytest.Session) -> bool:
-    return session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
-
-
 def pytest_collection(session: pytest.Session) -> None:
     """Have each worker import the tests from another place on: what pytest makes of a file is
     written down by the first who imports it, and takes longer than all else before a run."""
     worker = getattr(session.config, "workerinput", None)
-    if worker is None or not _is_of_all_tests(session):
+    is_whole = session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if worker is None or not is_whole:
         return
     names = [".".join(path.parts) for path in _modules(session.config.rootpath)]
     begin = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
