@@ -40,7 +40,7 @@ def test_hooks_in_100000_files(session: Session, tmp_path: Path) -> None:
     _as_new(plain)
     quietly("git", "config", "core.hooksPath", os.devnull, cwd=plain)
     rows = table("hooks, 100,000 files")
-    (session.repo / ".git/gitcp/index").unlink()
+    (session.repo / ".git/gitcp/cache/index").unlink()
     run(STATUS, session.repo)  # the copy has pushed its files out of memory
     start = session.hook("SessionStart", source="resume")
     rows.add("session-start, which seeds our index", start, Budget(0, 2.2, "git status"))

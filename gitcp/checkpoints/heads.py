@@ -12,7 +12,7 @@ from gitcp.agents.reading import conversation
 from gitcp.agents.transcripts.heads import Head
 from gitcp.checkpoints import format
 from gitcp.errors import Error
-from gitcp.git.files import load_sealed, remove_file, seal_value, write_private
+from gitcp.git.files import load_sealed, seal_value, write_private
 from gitcp.git.objects import cat_file
 from gitcp.text import prompt_text
 
@@ -112,11 +112,6 @@ class Heads:
             git.append_trace("files", str(e))
 
 
-def forget(repo: Repo) -> None:
-    """Keep nothing of what was read: it may have been taken out of the store."""
-    remove_file(_locate(repo))
-
-
 def list_sent(content: Content) -> list[str]:
     """The prompts that the person of a stored session sent, in order."""
     spoken = conversation.list_prompts(content["transcript"])
@@ -124,7 +119,7 @@ def list_sent(content: Content) -> list[str]:
 
 
 def _locate(repo: Repo) -> str:
-    return repo.join_shared("heads")
+    return repo.join_shared_cache("heads")
 
 
 def _has_causes(metadata: Mapping[str, Any]) -> bool:

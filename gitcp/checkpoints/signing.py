@@ -24,7 +24,7 @@ def write_signed(
 ) -> str:
     """Write a commit by the person; return its oid.  It is signed if that takes no question and at
     most 2 seconds.  After a failure, which is a warning, the session's commits are not signed."""
-    path = repo.join_shared("unsigned")
+    path = repo.join_shared_cache("unsigned")
     failed = files.read_words(path, shapes.is_printable)
     if session_id in failed:
         return write_commit(repo, tree, parents, message)

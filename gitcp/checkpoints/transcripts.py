@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20  # bytes hashed at once
 LONG = 4 << 20  # bytes; of a longer transcript the ids of its chunks are hashed
 CHUNKS = "chunks:"  # begins such a hash
+_UNREAD = ".unread"
 
 
 def locate_copy(repo: Repo, *name: str) -> str:
@@ -41,10 +42,15 @@ def locate_copy(repo: Repo, *name: str) -> str:
     return repo.join_shared("transcript", *name)
 
 
-def locate_unread(repo: Repo, *session_id: str) -> str:
-    """The flag that checkpoints of a session wait for its transcript to be read, or the directory
-    of all."""
-    return repo.join_shared("unread", *session_id)
+def locate_unread(repo: Repo, session_id: str) -> str:
+    """The flag that checkpoints of a session wait for its transcript to be read."""
+    return locate_copy(repo, f"{session_id}{_UNREAD}")
+
+
+def list_unread(repo: Repo) -> list[str]:
+    """The sessions with such a file."""
+    names = files.list_names(locate_copy(repo))
+    return [name.removesuffix(_UNREAD) for name in names if name.endswith(_UNREAD)]
 
 
 # How many new bytes of a live transcript one process reads.  Where there are more, the last lines

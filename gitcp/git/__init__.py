@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Values = dict[str, list[str]]  # key of the configuration -> its values, the strongest last
 
 
+CACHE = "cache"  # the directory of what can be worked out again: anybody may delete it at any time
 LASTING: dict[Git, Any] = memory.get_table("lasting")  # gits that wait for orders
 # git never prompts, never translates and takes no lock merely to read; and it writes its output in
 # large pieces, not by a system call for each commit.
@@ -297,6 +298,14 @@ class Location:
     def join_shared(self, *parts: str) -> str:
         """A path in gitcp's directory that all worktrees share."""
         return "/".join((self.common, "gitcp", *parts))
+
+    def join_own_cache(self, name: str) -> str:
+        """A path in that of this worktree, of what can be worked out again."""
+        return f"{self.git_dir}/gitcp/{CACHE}/{name}"
+
+    def join_shared_cache(self, name: str) -> str:
+        """A path in that of all worktrees, of what can be worked out again."""
+        return f"{self.common}/gitcp/{CACHE}/{name}"
 
     def share_file(self, path: str) -> None:
         """Set the permissions of gitcp's file or directory as git sets those of its own

@@ -39,7 +39,7 @@ class Kept:
         """kind: of ROOM.  rule: names the way in which the values are made; values of another rule,
         or of another version of gitcp, are dropped."""
         self._repo = repo
-        self._path = repo.join_shared(f"cache/{kind}")
+        self._path = repo.join_shared_cache(kind)
         self._room = ROOM[kind]
         self._number = crc32(f"{VERSION} {rule}".encode())
         self._entries: dict[bytes, bytes] | None = None

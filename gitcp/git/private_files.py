@@ -41,6 +41,11 @@ class File:
         self.words = frozenset(words.split())
 
     @property
+    def is_derived(self) -> bool:
+        """Whether it can be made again: only time is lost without it."""
+        return self.name.startswith("cache/")
+
+    @property
     def is_of_session(self) -> bool:
         """Whether there is one for each session."""
         return self.name.endswith("<session>")
@@ -92,13 +97,6 @@ KINDS = (
         ),
         File(
             "record",
-            COMMON,
-            "folders",
-            "hook",
-            "clients' folders of conversations, and their times",
-        ),
-        File(
-            "record",
             WORKTREE,
             "configured/<hook>",
             "flag hook",
@@ -118,7 +116,6 @@ KINDS = (
             "hook",
             "commits that HEAD lost, whose work may return",
         ),
-        File("record", WORKTREE, "orig-head", "hook", "a link to the ORIG_HEAD that was read last"),
         File("link", WORKTREE, "template", "hook", "the message that git proposed for a commit"),
         File("setup", WORKTREE, "ran/<hook>", "hook", "the git that ran a configured hook last"),
         File(
@@ -135,14 +132,7 @@ KINDS = (
             COMMON,
             "transcript/<session>",
             "copy left",
-            "its redacted end, and how far it goes",
-        ),
-        File(
-            "checkpoints",
-            COMMON,
-            "unread/<session>",
-            "flag left",
-            "its checkpoints wait until a long transcript is read to its end",
+            "its redacted end, how far it goes, and whether its checkpoints wait for the rest",
         ),
         File(
             "git",
@@ -165,16 +155,14 @@ KINDS = (
         "hooks and commands",
         "work that no commit has is linked with no session",
         File("record", STATES, "<session>", "", "the state of the session"),
-        File("record", COMMON, "open/<session>", "shared hook", "its marker, made from the state"),
+        File("record", COMMON, "open/", "shared hook", "markers of sessions, made from the states"),
         File(
             "record",
-            COMMON,
-            "open/~aside/<session>",
-            "shared",
-            "likewise of an idle one, if many are",
+            WORKTREE,
+            "turn/<session>",
+            "copy left",
+            "what its turn began with, and what its next hook has to say",
         ),
-        File("record", WORKTREE, "turn/<session>", "copy left", "what its turn began with"),
-        File("record", WORKTREE, "tell/<session>", "copy left", "what its next hook has to say"),
     ),
     Kind(
         "The journal",
@@ -182,46 +170,7 @@ KINDS = (
         "events and commits",
         "edits and what settled them are put back from refs/gitcp/edits, calls are not",
         File("record", WORKTREE, "journal", "shared", "who changed which file"),
-        File("record", WORKTREE, "journal-checked", "shared", "which bytes of it were checked"),
         File("record", WORKTREE, "look", "", "what differed from HEAD at the last look"),
-        File("record", WORKTREE, "clock", "shared flag", "touched to read the file system's time"),
-    ),
-    Kind(
-        "The private index",
-        "each look at the worktree",
-        "the next look",
-        "every file is read again",
-        File("record", WORKTREE, "index", "", "the worktree as it was last read, in git's format"),
-        File(
-            "record",
-            WORKTREE,
-            "index-sparse",
-            "",
-            "the patterns of the sparse checkout that it is for",
-        ),
-        File("record", WORKTREE, "index-stale", "flag", "the index is to be made anew"),
-        File(
-            "record",
-            WORKTREE,
-            "stat-cache",
-            "",
-            "blobs of files that the index lacks, by their times",
-        ),
-        File(
-            "record",
-            WORKTREE,
-            "filters-hang",
-            "flag",
-            "a filter hung, so git runs without for an hour",
-        ),
-    ),
-    Kind(
-        "Answers of git",
-        "hooks",
-        "hooks",
-        "git is asked again",
-        File("git", WORKTREE, "asked", "", "where the repository is, and its configuration"),
-        File("guard", WORKTREE, "guard-head", "", "the sessions that the message of HEAD names"),
     ),
     Kind(
         "Links of commits",
@@ -280,34 +229,35 @@ KINDS = (
         "rewind, undo, auto-commit, stage, split and bisect",
         "the next command, status and doctor --fix",
         "a step that was killed is not finished, and what it replaced is not put back",
-        File("steps", WORKTREE, "rewind/intent", "", "a step that has begun and is not finished"),
-        File("steps", WORKTREE, "rewind/", "", "the files that it writes and replaces"),
-        File("record", WORKTREE, "auto/intent", "", "an automatic commit that has begun"),
+        File(
+            "steps",
+            WORKTREE,
+            "rewind/",
+            "",
+            "a step that has begun, with the files that it writes and replaces",
+        ),
         File(
             "record",
             WORKTREE,
-            "auto/stage-mark",
+            "auto/",
             "",
-            "inode and date of the index.lock that gitcp holds",
-        ),
-        File("record", WORKTREE, "auto/", "", "its indexes and message"),
-        File("steps", WORKTREE, "split/", "", "the repository in which split makes commits"),
-        File("steps", WORKTREE, "split-links", "", "what is to be stored of these commits"),
-        File("steps", WORKTREE, "bisect/process", "", "the command that was run last"),
-        File("steps", WORKTREE, "bisect/in-place", "", "the first step of a bisection in place"),
-        File(
-            "steps",
-            WORKTREE,
-            "bisect/output",
-            "",
-            "what its command printed last, as it was, until the bisection ends",
+            "an automatic commit that has begun, its indexes and message, and the mark of the"
+            " index.lock that gitcp holds",
         ),
         File(
             "steps",
             WORKTREE,
-            "bisect/<worktree>",
+            "split/",
             "",
-            "the path of a scratch worktree while it is there",
+            "the repository in which split makes commits, and what is to be stored of them",
+        ),
+        File(
+            "steps",
+            WORKTREE,
+            "bisect/",
+            "",
+            "the command that was run and what it printed last, until the bisection ends, and the"
+            " scratch worktrees",
         ),
     ),
     Kind(
@@ -331,20 +281,7 @@ KINDS = (
         "disable --uninstall does not restore what was there before",
         File("setup", COMMON, "installed/", "", "what enable wrote, and what was there before"),
         File("setup", COMMON, "adapters/<agent>", "", "the program that wrote an agent's hooks"),
-        File(
-            "setup",
-            COMMON,
-            "proposals-answered",
-            "",
-            "the destinations that a person was asked for",
-        ),
-        File(
-            "cmd",
-            COMMON,
-            "import-asked",
-            "flag",
-            "a person was asked whether to import conversations",
-        ),
+        File("setup", COMMON, "answered", "", "the questions that a person was asked here"),
         File("setup", PERSON, "installed/", "", "likewise for the person's settings"),
     ),
     Kind(
@@ -356,7 +293,6 @@ KINDS = (
             "record", WORKTREE, "heard/<agent>", "shared flag", "hooks of the agent have run there"
         ),
         File("record", COMMON, "unrecorded", "", "conversations of clients that no hook heard of"),
-        File("record", COMMON, "unheard", "flag", "some of these were not recorded"),
         File("git", COMMON, "warnings", "shared", "the warnings of hooks that failed"),
     ),
     Kind(
@@ -365,37 +301,18 @@ KINDS = (
         "blame and stats",
         "lines of that time count as unrecorded, unless the note says otherwise",
         File("record", COMMON, "recording", "shared", "when this clone recorded, as in the note"),
-        File("lines", COMMON, "recording-unshared", "shared flag", "the note lacks some of it"),
     ),
     Kind(
         "Remotes",
         "push and fetch",
         "push and fetch",
         "the next push compares and searches everything, and says all again",
-        File("checkpoints", COMMON, "pushed/<remote>", "shared", "the tips that the remote has"),
         File(
             "checkpoints",
             COMMON,
-            "push-failed/<remote>",
-            "shared flag",
-            "the last push there failed",
-        ),
-        File(
-            "checkpoints", COMMON, "push-said", "shared", "the messages that were said, one a line"
-        ),
-        File(
-            "checkpoints",
-            COMMON,
-            "searched",
+            "pushed/",
             "shared",
-            "what was searched for secrets, and what was found",
-        ),
-        File(
-            "checkpoints",
-            COMMON,
-            "unsigned",
-            "shared",
-            "the sessions whose commits could not be signed",
+            "the tips of each remote, when a push there failed, and the messages that were said",
         ),
     ),
     Kind(
@@ -403,7 +320,6 @@ KINDS = (
         "hooks and commands",
         "hooks and commands",
         "hooks read git's own files, and git prunes as usual",
-        File("git", COMMON, "indexes", "shared", "the indexes of small packs"),
         File(
             "git",
             COMMON,
@@ -413,27 +329,46 @@ KINDS = (
         ),
     ),
     Kind(
-        "What was worked out",
-        "all that reads commits",
-        "all that reads commits",
-        "it is worked out again",
+        "What can be worked out again",
+        "all that asks for it",
+        "all that asks for it",
+        "it is worked out again, which takes time; anybody may delete the directory",
         File(
-            "checkpoints",
-            COMMON,
-            "heads",
+            "record",
+            WORKTREE,
+            "cache/index",
             "",
-            "whose task a session is, its title and its last prompt",
+            "the worktree as it was last read, in git's format",
         ),
-        File("lines", COMMON, "lines", "", "what was found for lines of commits, at most 4 MiB"),
-        File(
-            "git",
-            COMMON,
-            "cache/<name>",
-            "",
-            "sums of commits, texts without secrets, drawings and lost links, at most 40 MiB",
+        File("record", WORKTREE, "cache/index-sparse", "", "the sparse checkout that it is for"),
+        File("record", WORKTREE, "cache/index-stale", "flag", "the index is to be made anew"),
+        File("record", WORKTREE, "cache/stat-cache", "", "blobs of files that the index lacks"),
+        File("record", WORKTREE, "cache/filters-hang", "flag", "git runs no filter for an hour"),
+        File("record", WORKTREE, "cache/journal-checked", "shared", "how far it was checked"),
+        File("record", WORKTREE, "cache/clock", "shared flag", "tells the file system's time"),
+        File("record", WORKTREE, "cache/orig-head", "hook", "the ORIG_HEAD that was read last"),
+        File("git", WORKTREE, "cache/asked", "", "where the repository is, and its configuration"),
+        File("guard", WORKTREE, "cache/guard-head", "", "the sessions of HEAD's message"),
+        File("extras", WORKTREE, "cache/page.html", "", "the newest page"),
+        File("git", COMMON, "cache/indexes", "shared", "the indexes of small packs"),
+        File("checkpoints", COMMON, "cache/searched", "shared", "what was searched for secrets"),
+        File("checkpoints", COMMON, "cache/unsigned", "shared", "sessions that cannot be signed"),
+        File("lines", COMMON, "cache/recording-shared", "shared flag", "the note has all of it"),
+        File("checkpoints", COMMON, "cache/heads", "", "titles and last prompts of sessions"),
+        File("record", COMMON, "cache/folders", "hook", "clients' folders of conversations"),
+        File("record", COMMON, "cache/all-heard", "flag", "no conversation was left unrecorded"),
+        File("lines", COMMON, "cache/lines", "", "what was found for lines, at most 4 MiB"),
+        File("extras", COMMON, "cache/search.sqlite", "", "the index of searches"),
+        *(
+            File("git", COMMON, f"cache/{name}", "", meaning)
+            for name, meaning in (
+                ("beginning", "the first recorded commit"),
+                ("lost", "links that commits have lost"),
+                ("tallies", "sums of commits, at most 8 MiB"),
+                ("clean", "texts without secrets, by digest, at most 4 MiB"),
+                ("drawn", "drawn hunks, at most 24 MiB"),
+            )
         ),
-        File("extras", COMMON, "search.sqlite", "", "the index of searches"),
-        File("extras", WORKTREE, "page.html", "", "the newest page"),
     ),
     Kind(
         "Locks and scratch files",
@@ -451,8 +386,13 @@ KINDS = (
         "enable and events",
         "events in other directories",
         "enable or the next session's start registers the repository again",
-        File("record", PERSON, "repositories/<key>", "", "a repository that is registered"),
-        File("record", PERSON, "repositories/<key>.token", "", "a random word that it has, too"),
+        File(
+            "record",
+            PERSON,
+            "repositories/",
+            "",
+            "the repositories that are registered, and a random word that each has, too",
+        ),
         File(
             "record", COMMON, "registered", "shared", "the random word of its entry in the register"
         ),

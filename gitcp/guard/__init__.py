@@ -87,7 +87,7 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
     if oid is None:
         return guard_rules.make_base("git", name, _UNBORN, b"", ())
     keys = list_keys(repo)
-    cached = files.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
+    cached = files.load_cache(repo.join_own_cache("guard-head"), shapes.GUARD_HEAD) or {}
     if cached.get("id") != oid or cached.get("keys") != list(keys):
         message = repo.objects.need(oid, "commit").partition(b"\n\n")[2]
 
@@ -105,7 +105,7 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
 
 def _write_cache(repo: Repo, cached: dict[str, Any]) -> None:
     try:
-        files.write_private(repo, repo.join_own("guard-head"), json.dumps(cached).encode())
+        files.write_private(repo, repo.join_own_cache("guard-head"), json.dumps(cached).encode())
     except OSError:
         pass  # git is asked again next time: a full disk must not refuse a tool call
 

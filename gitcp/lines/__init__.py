@@ -7,6 +7,6 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
 
 
-def locate_unshared(repo: Repo) -> str:
-    """The flag that the note lacks some of the times at which this clone recorded."""
-    return repo.join_shared("recording-unshared")
+def locate_shared(repo: Repo) -> str:
+    """The flag that the note has all times at which this clone recorded."""
+    return repo.join_shared_cache("recording-shared")

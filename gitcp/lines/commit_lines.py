@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import count
 
 from gitcp.checkpoints import stored
@@ -111,7 +110,7 @@ class Credit:
         self.paths = edits.credit_paths(changes, other_parents)
         if replaced:
             _leave_silent(repo, self.paths, replaced)
-        if os.path.exists(repo.join_shared(unheard.FLAG)):
+        if unheard.may_lack_some(repo):
             from gitcp.record.unheard import unrecorded
 
             unrecorded.credit_nobody(repo, commit, self.paths)

@@ -26,7 +26,7 @@ from gitcp.checkpoints.transcripts import (
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now, objects, refs
 from gitcp.git.files import touch_private
-from gitcp.lines import commit_lines, locate_unshared
+from gitcp.lines import commit_lines, locate_shared
 from gitcp.record import journal, session
 from gitcp.record.journal import settling
 from gitcp.record.journal.credit import list_written_paths
@@ -335,7 +335,7 @@ def _bring_edits(
 
 def _keep_notes(repo: Repo, commit: Commit) -> None:
     commit_lines.keep_ai_note(repo, [commit["oid"]])
-    if os.path.exists(locate_unshared(repo)):
+    if not os.path.exists(locate_shared(repo)):
         try:
             from gitcp.lines.committed import recorded
 

@@ -10,7 +10,7 @@ after the state has been written without it, so that a kill loses nothing.
 from __future__ import annotations
 
 from gitcp import git
-from gitcp.checkpoints.transcripts import AT_ONCE, FEW, locate_unread, store_session
+from gitcp.checkpoints.transcripts import AT_ONCE, FEW, list_unread, locate_unread, store_session
 from gitcp.errors import Error
 from gitcp.git import files
 from gitcp.git.repo import Repo
@@ -63,7 +63,7 @@ def complete_here() -> None:
 
 def complete(repo: Repo) -> None:
     """Complete the checkpoints of all sessions that wait for their transcripts."""
-    for session_id in files.list_names(locate_unread(repo)):
+    for session_id in list_unread(repo):
         term.show_line("reading long transcripts")
         try:
             _complete_session(repo, session_id)

@@ -338,12 +338,23 @@ def find_proposal(repo: Repo) -> tuple[str, str]:
 
 def answer_proposal(repo: Repo, choice: str) -> None:
     """Remember that a person has answered the proposal of a destination."""
-    path = repo.join_shared("proposals-answered")
-    files.write_words(repo, path, [*_read_answers(repo), choice])
+    files.write_words(repo, _locate_answers(repo), [*_read_answers(repo), choice])
+
+
+def ask_once(repo: Repo, question: str) -> bool:
+    """Whether a question, a word, was never asked here before; from now on it was."""
+    if question in _read_answers(repo):
+        return False
+    answer_proposal(repo, question)
+    return True
 
 
 def _read_answers(repo: Repo) -> list[str]:
-    return files.read_words(repo.join_shared("proposals-answered"), shapes.is_printable)
+    return files.read_words(_locate_answers(repo), shapes.is_printable)
+
+
+def _locate_answers(repo: Repo) -> str:
+    return repo.join_shared("answered")
 
 
 # The record of installed files and of what was in their place, so that disable restores it.

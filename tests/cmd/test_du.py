@@ -128,7 +128,7 @@ def test_files_are_states_and_caches_of_their_session(repo: Path) -> None:
         ("entire-sessions/s-one.json", 10),
         ("gitcp/transcript/s-one.redacted", 200),
         ("gitcp/turn/s-one.log", 3000),
-        ("gitcp/index", 40_000),
+        ("gitcp/cache/index", 40_000),
     ):
         path = repo / ".git" / name
         path.parent.mkdir(parents=True, exist_ok=True)

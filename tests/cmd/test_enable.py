@@ -35,7 +35,7 @@ def test_hooks_of_git_and_of_claude_code_are_installed(repo: Path) -> None:
     assert found and all(" -I -S " in c and "/gitcp/entry.py claude-code " in c for c in found)
     ends = json.loads((repo / ".claude/settings.local.json").read_text())["hooks"]["SessionEnd"]
     assert ends[0]["hooks"][0]["timeout"] == 10
-    assert (repo / ".git/gitcp/index").exists()
+    assert (repo / ".git/gitcp/cache/index").exists()
     assert git("status", "--porcelain") == ""
 
 

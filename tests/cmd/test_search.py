@@ -316,7 +316,7 @@ def test_a_mailmap_that_cannot_be_read_stops_no_search(past: World) -> None:
 @pytest.mark.parametrize("damage", ["noise", "empty", "other", "short"])
 def test_a_damaged_index_is_made_again(past: World, damage: str) -> None:
     assert search(past, "header")
-    index = past.path / ".git/gitcp/search.sqlite"
+    index = past.path / ".git/gitcp/cache/search.sqlite"
     data = index.read_bytes()
     if damage == "other":
         index.unlink()
@@ -329,7 +329,7 @@ def test_a_damaged_index_is_made_again(past: World, damage: str) -> None:
 
 def test_the_index_is_the_persons_alone(past: World) -> None:
     search(past, "header")
-    mode = (past.path / ".git/gitcp/search.sqlite").stat().st_mode
+    mode = (past.path / ".git/gitcp/cache/search.sqlite").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
 
 
@@ -342,7 +342,7 @@ def test_where_nothing_can_be_written_the_index_is_in_memory(
     assert command.run(["--json", "header"]) == 0
     (hit,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert hit["prompt"] == "Parse the header of a request"
-    assert not (past.path / ".git/gitcp/search.sqlite").exists()
+    assert not (past.path / ".git/gitcp/cache/search.sqlite").exists()
     assert not (past.path / ".git/gitcp/lock/search").exists()
 
 
@@ -392,13 +392,13 @@ def test_two_searches_at_once_make_one_index(past: World, tmp_path: Path) -> Non
 
 def test_an_index_whose_damage_shows_only_when_it_is_asked_is_made_again(past: World) -> None:
     assert search(past, "header")
-    with sqlite3.connect(past.path / ".git/gitcp/search.sqlite") as index:
+    with sqlite3.connect(past.path / ".git/gitcp/cache/search.sqlite") as index:
         index.execute("drop table texts_data")
     assert prompts(past, "header") == ["Parse the header of a request"]
 
 
 def test_what_stands_in_the_way_of_the_index_is_said_with_what_to_do(past: World) -> None:
-    (past.path / ".git/gitcp/search.sqlite").mkdir()
+    (past.path / ".git/gitcp/cache/search.sqlite").mkdir()
     done = run("search", "header", cwd=past.path)
     assert done.returncode == 128
     assert "search.sqlite': Is a directory; remove it" in done.stderr
@@ -459,7 +459,7 @@ def test_a_checkpoint_that_is_taken_out_of_the_store_leaves_no_word_in_the_index
     past.git("update-ref", "refs/heads/entire/checkpoints/v1", before)
     a.transcript.write_text("")  # nor does the client have it any more
     assert search(past, "wildebeest") == [], gone
-    assert b"wildebeest" not in (past.path / ".git/gitcp/search.sqlite").read_bytes()
+    assert b"wildebeest" not in (past.path / ".git/gitcp/cache/search.sqlite").read_bytes()
 
 
 def test_a_session_without_a_transcript_is_found_by_what_it_was_asked(world: World) -> None:

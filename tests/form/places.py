@@ -12,6 +12,7 @@ from tests.form.source import MODULES, name, tree
 
 # The functions that make the path of a private file of their arguments.
 JOINING = {"join_shared", "join_own", "locate_state"}
+CACHING = {"join_shared_cache", "join_own_cache"}  # likewise, below cache/
 # A ref with a name of its own, and the key of a trailer.
 REF = re.compile(
     r"refs/(?:heads/entire/checkpoints/v1|notes/gitcp|gitcp/[\w-]+/?|entire/checkpoints)"
@@ -25,10 +26,13 @@ def map_spelled_files() -> dict[str, set[str]]:
     for path in MODULES:
         constants = _list_constants(tree(path))
         for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Call) and _get_last_name(node.func) in JOINING:
-                word = _read_first(node, constants)
-                if word:
-                    packages[word.partition("/")[0]].add(find_package(name(path)))
+            if not isinstance(node, ast.Call):
+                continue
+            function = _get_last_name(node.func)
+            word = _read_first(node, constants) if function in JOINING | CACHING else ""
+            if word:
+                first = f"cache/{word}" if function in CACHING else word.partition("/")[0]
+                packages[first].add(find_package(name(path)))
     return packages
 
 
@@ -44,8 +48,10 @@ def map_spelled_texts(pattern: re.Pattern[str]) -> dict[str, set[str]]:
 
 
 def find_first(file: private_files.File) -> str:
-    """The first part of a private file's name, by which map_spelled_files() knows it; '' if each
-    session has a file of its own there."""
+    """The first part of a private file's name, or its place in the cache, by which
+    map_spelled_files() knows it; '' if each session has a file of its own there."""
+    if file.is_derived:
+        return file.name
     first = file.name.partition("/")[0]
     return "" if first.startswith("<") else first
 

@@ -13,7 +13,7 @@ from gitcp.git.repo import Repo
 from tests.git.test_packs import PACKS, write
 from tests.support.checkpoints import git
 
-FILE = Path(".git/gitcp/indexes")
+FILE = Path(".git/gitcp/cache/indexes")
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ def test_a_kill_while_it_is_read_on_loses_nothing(world: World, a: Agent) -> Non
     deltas = [sessions(world, made)["session-a"]["token_usage_delta"] for made in (one, two)]
     assert [delta["output_tokens"] for delta in deltas] == [14, 7]
     assert not is_waiting(a)
-    assert not [*(world.path / ".git/gitcp/unread").glob("*")]
+    assert not [*(world.path / ".git/gitcp/transcript").glob("*.unread")]
     sound(world)
 
 

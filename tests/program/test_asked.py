@@ -77,7 +77,7 @@ def test_configuration_that_comes_to_where_a_link_to_git_stands_is_seen(
     (prefix / "etc").mkdir()
     (prefix / "bin" / "git").symlink_to(str(shutil.which("git")))
     monkeypatch.setenv("PATH", f"{prefix}/bin:{os.environ['PATH']}")
-    (place / ".git" / "gitcp" / "asked").unlink()
+    (place / ".git" / "gitcp" / "cache" / "asked").unlink()
     assert asked() and not asked()
     (prefix / "etc" / "gitconfig").write_text("")
     assert asked()
@@ -157,12 +157,12 @@ def _inside(place: Path) -> None:
 
 
 def _damaged(place: Path) -> None:
-    path = place / ".git" / "gitcp" / "asked"
+    path = place / ".git" / "gitcp" / "cache" / "asked"
     path.write_bytes(path.read_bytes()[:-20])
 
 
 def _of_another_shape(place: Path) -> None:
-    path = place / ".git" / "gitcp" / "asked"
+    path = place / ".git" / "gitcp" / "cache" / "asked"
     path.write_text(json.dumps({**json.loads(path.read_text()), "config": {"gitcp.guard": "deny"}}))
 
 

@@ -70,7 +70,7 @@ def list_possible_owners(name: str) -> set[str]:
     Names of files are <id>, <id>.<kind>, for a subagent <id>~<agent>.<kind>, and for a process
     that was killed <id>.<kind>.<pid>.
     """
-    ends = (".redacted", ".json", ".jsonl", ".log", ".middle")
+    ends = (".redacted", ".json", ".jsonl", ".log", ".middle", ".tell", ".unread")
     name = name.partition("~")[0]
     return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 

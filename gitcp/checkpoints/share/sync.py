@@ -96,7 +96,7 @@ def send_store(repo: Repo, place: Place, timeout: float, leave: Container[str]) 
 
 def say_once(repo: Repo, what: str) -> bool:
     """Whether something is to be said: only the first time, until forget_words()."""
-    path = repo.join_shared("push-said")
+    path = _locate_said(repo)
     word = "%20".join(what.split())
     earlier = files.read_words(path, shapes.is_printable)
     if word not in earlier:
@@ -104,9 +104,13 @@ def say_once(repo: Repo, what: str) -> bool:
     return word not in earlier
 
 
+def _locate_said(repo: Repo) -> str:
+    return repo.join_shared("pushed", "said")
+
+
 def forget_words(repo: Repo) -> None:
     """Show all messages again: other places are agreed to."""
-    files.remove_private(repo, repo.join_shared("push-said"))
+    files.remove_private(repo, _locate_said(repo))
 
 
 def has_failed(repo: Repo, place: Place) -> bool:
@@ -130,7 +134,7 @@ def note_success(repo: Repo, place: Place) -> None:
 
 
 def _locate_failure(repo: Repo, place: Place) -> str:
-    return repo.join_shared("push-failed", build_file_name(place.url))
+    return repo.join_shared("pushed", f"{build_file_name(place.url)}.failed")
 
 
 _CHUNK = 200  # refs of one push

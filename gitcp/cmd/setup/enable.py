@@ -14,7 +14,7 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error, UsageError
 from gitcp.extras.imports import counts, linking
 from gitcp.extras.reports import workspace
-from gitcp.git import files, refs
+from gitcp.git import refs
 from gitcp.git.repo import Repo
 from gitcp.setup import adapters, configured_hooks, install, takeover
 from gitcp.setup.care import installation, switches
@@ -162,10 +162,10 @@ def _say_next(repo: Repo) -> None:
 
 def _offer_import(repo: Repo, home: str) -> None:
     """Ask once, at a terminal, whether to import the conversations that are there."""
-    asked = repo.join_shared("import-asked")
-    if os.path.exists(asked) or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
-    files.touch_private(repo, asked)
+    if not takeover.ask_once(repo, "import-conversations"):
+        return
     if not cli.ask_consent("link their commits now?"):
         return
     plan = linking.prepare_import(repo, home)

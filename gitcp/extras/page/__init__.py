@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 def locate_page(repo: Repo) -> str:
     """The newest page that was written without a name for it."""
-    return repo.join_own("page.html")
+    return repo.join_own_cache("page.html")

@@ -1,4 +1,4 @@
-"""The index of searches, <common>/gitcp/search.sqlite: what is in it, and how it is brought up
+"""The index of searches, <common>/gitcp/cache/search.sqlite: what it has, and how it is brought up
 to date."""
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def _list_linked(repo: Repo, since: Sequence[str], came: Container[str]) -> Iter
             yield from ((oid, authors[oid], time, subject, name, message) for name in names)
 
 
-# The index of searches, <common>/gitcp/search.sqlite, made from the store alone.
+# The index of searches, <common>/gitcp/cache/search.sqlite, made from the store alone.
 #
 # It is private (0600), never pushed, and made again if it is damaged or of another version.
 #
@@ -238,7 +238,7 @@ _NAMES = (
 
 def locate_file(repo: Repo) -> str:
     """The path of the index."""
-    return repo.join_shared("search.sqlite")
+    return repo.join_shared_cache("search.sqlite")
 
 
 def use_database(repo: Repo, work: Callable[[Connection], T], patience: float) -> T:

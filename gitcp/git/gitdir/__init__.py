@@ -34,7 +34,7 @@ import time
 
 from gitcp import memory
 from gitcp.errors import Error, GitError, Late
-from gitcp.git import Git, append_trace, decode_name, encode_name, files, is_alone
+from gitcp.git import CACHE, Git, append_trace, decode_name, encode_name, files, is_alone
 from gitcp.git.files import put_file, read_file
 from gitcp.text import json, shapes
 
@@ -57,9 +57,9 @@ class Unsure(Exception):
 # The place of the repository and its configuration: asked of git, and cached, which saves each hook
 # two processes.
 #
-# <git-dir>/gitcp/asked has the answers with the stamps of the files that they depend on.  They are
-# not cached if only git can answer: under variables that change the place, with included files, in
-# a linked worktree, and in another user's directory (safe.directory).
+# <git-dir>/gitcp/cache/asked has the answers, with the stamps of files that they depend on.  They
+# are not cached if only git can answer: under variables that change the place, with included files,
+# in a linked worktree, and in another user's directory (safe.directory).
 _SHAPE = {
     "key": {None: str},
     "where": [str],
@@ -121,18 +121,21 @@ def keep_answers(
     if young or not all(stamps[file] for file in read):
         return
     answers = {"key": _compute_key(env), "where": where, "config": config, "files": stamps}
-    new = f"{_build_path(top)}.{os.getpid()}"
+    path = _build_path(top)
+    new = f"{path}.{os.getpid()}"
     try:
+        if "core.sharedrepository" not in config and not os.path.isdir(os.path.dirname(path)):
+            os.mkdir(os.path.dirname(path))
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "wb") as f:
             f.write(json.dumps(answers).encode())
-        put_file(git_dir, new, _build_path(top))
+        put_file(git_dir, new, path)
     except OSError:
         pass  # gitcp is not enabled here
 
 
 def _build_path(top: str) -> str:
-    return os.path.join(top, ".git", "gitcp", "asked")
+    return os.path.join(top, ".git", "gitcp", CACHE, "asked")
 
 
 def find_top(cwd: str) -> str | None:

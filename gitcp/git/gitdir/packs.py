@@ -551,9 +551,9 @@ def count_objects(repo: Location) -> int | None:
 
 # The indexes of gitcp's packs; those of small packs are together in one file.
 #
-# <common>/gitcp/indexes has them one after the other, each after a line with the pack's name, the
-# index's size, and the CRC-32 of name and index.  A pack never changes, so its index stays valid.
-# Indexes of deleted packs are not used, and go with the file when packs are joined.
+# <common>/gitcp/cache/indexes has them one after the other, each after a line with the pack's name,
+# the index's size, and the CRC-32 of name and index.  A pack never changes, so its index stays
+# valid.  Indexes of deleted packs are not used, and go with the file when packs are joined.
 _SMALL = 1 << 16  # bytes of an index in the file
 _MOST = 1 << 22  # bytes of the file
 _DEEPEST = 50  # deltas between an object and one that is whole; git makes no more
@@ -711,6 +711,8 @@ def add_index(repo: Location, name: str, data: bytes) -> None:
     path = _locate_file(repo)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
+        if os.path.isdir(repo.join_shared()):
+            repo.make_folder(os.path.dirname(path))
         fd = files.open_file(path, flags)
         try:
             size = os.fstat(fd).st_size
@@ -754,7 +756,7 @@ def _read_file(repo: Location) -> dict[str, bytes]:
 
 
 def _locate_file(repo: Location) -> str:
-    return repo.join_shared("indexes")
+    return repo.join_shared_cache("indexes")
 
 
 # Upkeep of gitcp's packs: join small ones.  What begins alike, such as a file or the end of a

@@ -1,4 +1,4 @@
-"""What was found for lines of commits, which never changes, in <common>/gitcp/lines.
+"""What was found for lines of commits, which never changes, in <common>/gitcp/cache/lines.
 
 The file is a cache: without it, or if it is damaged, the same is found again.
 """
@@ -46,7 +46,7 @@ class Memo:
     ) -> None:
         """has_place: whether a checkpoint is here.  read_periods: those of recording."""
         self._repo = repo
-        self._path = repo.join_shared("lines")
+        self._path = repo.join_shared_cache("lines")
         self._has_place = has_place
         self._read_periods = read_periods
         self._entries: dict[str, Any] | None = None

@@ -24,7 +24,7 @@ from gitcp.git.objects import (
     read_ident,
 )
 from gitcp.git.records import load_entry
-from gitcp.lines import locate_unshared, proven
+from gitcp.lines import locate_shared, proven
 from gitcp.lines.committed.earlier import About
 from gitcp.lines.committed.memo import Memo
 from gitcp.record import locate_recording
@@ -326,8 +326,9 @@ def share_recording(repo: Repo) -> None:
         lines = sorted(recorded.union(decode_name(note or b"").splitlines()))
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
-    notes.edit_note(repo, repo.empty_tree, edit)
-    files.remove_private(repo, locate_unshared(repo))
+    if recorded:
+        notes.edit_note(repo, repo.empty_tree, edit)
+    files.touch_private(repo, locate_shared(repo))
 
 
 def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
@@ -381,8 +382,8 @@ def _read_newest(repo: Repo) -> Recording | None:
 def _append(repo: Repo, lines: list[Recording]) -> None:
     path = locate_recording(repo)
     data = _read(repo) + "".join(map(line_authors.format_line, lines))
+    files.remove_private(repo, locate_shared(repo))
     files.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
-    files.write_private(repo, locate_unshared(repo), b"")
 
 
 class Readers:

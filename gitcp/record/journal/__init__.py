@@ -3,7 +3,7 @@
 It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
 Objects are written before the line that names them, and each line is written at once.
 
-Its neighbour journal-checked says how many bytes from its beginning were checked, and their CRC.
+cache/journal-checked says how many bytes from its beginning were checked, and their CRC.
 The lines in these bytes are not checked again: to check a line takes longer than to parse it.  A
 journal that does not begin with these bytes any more has lost lines.
 """
@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 NAME = "journal"
 INTENT = "rewind", "intent"  # the file of a step that is under way, or was killed
 VISITED = "visited"  # the marker of a worktree with open edits of which credit.is_strange() holds
-_NEIGHBOURS = "journal-checked", "look", "turn"
+_CHECKED = "journal-checked"
+_NEIGHBOURS = f"{git.CACHE}/{_CHECKED}", "look", "turn"
 _STREAMS = BRANCHES, HIDDEN
 MANY = 2000  # edits of one look that are still written as a line each
 _BASED = list_keys("based")
@@ -272,7 +273,7 @@ class _OpenFile:
 
 def _parse_whole(repo: Repo, path: str, data: bytes, inode: int) -> _ReadFile:
     """What is read of a journal.  What this version of gitcp has checked is not checked again."""
-    mark = files.read_cache(f"{path}-checked", tail=64)
+    mark = files.read_cache(_locate_check(path), tail=64)
     words = mark.split()
     noted = 0
     if len(words) > 1 and words[1].isdigit():
@@ -299,9 +300,14 @@ def _note_checked(repo: Repo, path: str, read: _ReadFile) -> None:
     """Note that a journal has what was read of it, unless some of its lines are damaged."""
     if read.is_sound:
         try:
-            files.write_private(repo, f"{path}-checked", _build_mark(read.size, read.crc))
+            files.write_private(repo, _locate_check(path), _build_mark(read.size, read.crc))
         except OSError as e:
-            git.append_trace("files", f"{path}-checked: {e.strerror}")
+            git.append_trace("files", f"{_locate_check(path)}: {e.strerror}")
+
+
+def _locate_check(path: str) -> str:
+    """The file that says what was checked of the journal in a file."""
+    return os.path.join(os.path.dirname(path), git.CACHE, _CHECKED)
 
 
 def _build_mark(size: int, crc: int) -> bytes:
@@ -365,7 +371,7 @@ def read_end(repo: Repo) -> tuple[int, int]:
 
 def read_clock(repo: Repo) -> int:
     """The time in ns, by the clock that stamps the worktree's files."""
-    path = repo.join_own("clock")
+    path = repo.join_own_cache("clock")
     files.touch_private(repo, path)
     return os.stat(path).st_mtime_ns
 
@@ -612,7 +618,7 @@ def replace_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
     """Replace the journal of a worktree; the caller holds its lock."""
     path = os.path.join(git_dir, "gitcp", NAME)
     data = dump_lines(lines)
-    files.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
+    files.remove_private(repo, _locate_check(path))  # after a kill it would tell of a loss
     files.write_private(repo, path, data)
     _note_checked(repo, path, _ReadFile(0, 0, 0, True, lines).write_on(data))
 

@@ -531,7 +531,7 @@ def take_message(repo: Repo, session_id: str) -> str:
 
 def locate_message(repo: Repo, session_id: str) -> str:
     """The file of the texts that wait for a session's next prompt in this worktree."""
-    return repo.join_own("tell", session_id)
+    return repo.join_own("turn", f"{session_id}.tell")
 
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})

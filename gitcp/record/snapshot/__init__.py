@@ -349,7 +349,7 @@ def note_hang(repo: Repo) -> bool:
 
 
 def _locate_mark(repo: Repo) -> str:
-    return repo.join_own("filters-hang")
+    return repo.join_own_cache("filters-hang")
 
 
 STALE = 200  # paths that differ from HEAD's before the index is seeded again
@@ -364,7 +364,7 @@ TRUST_NO_INDEX = (*_SETTINGS.split(), *WITHOUT_HOOKS)
 
 
 def locate_index(repo: Repo) -> str:
-    return repo.join_own("index")
+    return repo.join_own_cache("index")
 
 
 def is_sparse_unchanged(repo: Repo) -> bool:
@@ -379,7 +379,7 @@ def note_stale(repo: Repo, count: int) -> None:
     """Request the next seed_index() if count, the paths that differ from HEAD's, is large."""
     if count > STALE:
         git.append_trace("index", f"{count} stale entries")
-        write_mark(repo, repo.join_own("index-stale"), b"1")
+        write_mark(repo, repo.join_own_cache("index-stale"), b"1")
 
 
 def read_patterns(repo: Repo) -> bytes:
@@ -400,7 +400,7 @@ def write_mark(repo: Repo, path: str, content: bytes) -> None:
 
 
 def locate_patterns(repo: Repo) -> str:
-    return repo.join_own("index-sparse")
+    return repo.join_own_cache("index-sparse")
 
 
 def has_head(repo: Repo) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp import git
 from gitcp.checkpoints.transcripts import locate_copy
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import files, status
@@ -34,9 +35,9 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
     """
     person_index = os.path.join(repo.git_dir, "index")
     own_index = snapshot.locate_index(repo)
-    if not (force or os.path.exists(repo.join_own("index-stale"))) and snapshot.is_sparse_unchanged(
-        repo
-    ):
+    if not (
+        force or os.path.exists(repo.join_own_cache("index-stale"))
+    ) and snapshot.is_sparse_unchanged(repo):
         seeded = _read_change_time(own_index)
         changed = _read_change_time(person_index)
         if seeded and seeded > changed:
@@ -50,7 +51,7 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
         put_file(repo.common, scratch, own_index)
         # The marks after the index: if a kill leaves them old, the index is only seeded again.
         snapshot.write_mark(repo, snapshot.locate_patterns(repo), patterns)
-        snapshot.write_mark(repo, repo.join_own("index-stale"), b"")
+        snapshot.write_mark(repo, repo.join_own_cache("index-stale"), b"")
         snapshot.note_stale(repo, distrusted)
     except OSError as e:
         raise Error(f"cannot write '{own_index}': {e.strerror}") from None
@@ -188,7 +189,10 @@ def sweep_leftovers(repo: Repo) -> None:
         _try_remove(os.rmdir if os.path.isdir(path) else os.unlink, path)
 
     _sweep_packs(repo)
-    for folder_path in {repo.join_own(), repo.join_shared(), locate_copy(repo)}:
+    folders = [locate_copy(repo)]
+    for folder in {repo.join_own(), repo.join_shared()}:
+        folders += (folder, os.path.join(folder, git.CACHE))
+    for folder_path in folders:
         for name in _list_old(folder_path):
             # <file>.<pid> was written to replace <file>.
             prefix, _, pid = name.removesuffix(".lock").rpartition(".")

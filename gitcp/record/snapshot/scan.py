@@ -164,8 +164,8 @@ def _is_plain(entry: os.DirEntry[bytes]) -> bool:
 # The snapshot's own index, with which a scan compares the worktree
 # (doc/git.md "The index of a snapshot").
 #
-# It is <git-dir>/gitcp/index.  No flag of the person hides a file in it, and git never locks it.
-# A stale one is still correct, but slow.
+# It is <git-dir>/gitcp/cache/index.  No flag of the person hides a file in it, and git never locks
+# it.  A stale one is still correct, but slow.
 _STATUS = (
     "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
     " --ignore-submodules=dirty"
@@ -222,7 +222,7 @@ def seed_stale(repo: Repo) -> None:
     """Seed the index again if it was noted as stale at least _GROWN seconds ago: by now the times
     of files that were too young then are trusted."""
     try:
-        age = time.time() - os.lstat(repo.join_own("index-stale")).st_mtime
+        age = time.time() - os.lstat(repo.join_own_cache("index-stale")).st_mtime
     except FileNotFoundError:
         return
     if age >= _GROWN:
@@ -672,14 +672,14 @@ class StatCache:
             return
         try:
             sealed = files.seal_value(_VERSION, records)
-            files.write_private(self._repo, self._repo.join_own(_STAT_CACHE), sealed)
+            files.write_private(self._repo, self._repo.join_own_cache(_STAT_CACHE), sealed)
         except OSError:
             pass
 
 
 def load_stat_cache(repo: Repo) -> StatCache:
     """The cache that the last process has written."""
-    records: dict[str, Record] = files.load_sealed(repo.join_own(_STAT_CACHE), _VERSION) or {}
+    records: dict[str, Record] = files.load_sealed(repo.join_own_cache(_STAT_CACHE), _VERSION) or {}
     return StatCache(repo, records, time.time_ns() - _SAFE_AGE)
 
 

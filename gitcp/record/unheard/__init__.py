@@ -1,8 +1,8 @@
 """Conversations of clients that no hook heard of: whether it is time to look for them.
 
-<common>/gitcp/folders lists where clients keep the conversations of this repository, with the time
-of each folder at the last look, and conversations of recorded sessions that rest, which grow if a
-client resumes them: a line is `<ns> <path>`, and 0 is the time of what was not there.
+<common>/gitcp/cache/folders lists where clients keep the conversations of this repository, with the
+time of each folder at the last look, and conversations of recorded sessions that rest, which grow
+if a client resumes them: a line is `<ns> <path>`, and 0 is the time of what was not there.
 git's hook in sh compares the times of these folders with that of the list itself.
 """
 
@@ -20,12 +20,23 @@ LIST = "folders"
 # The key beside the hooks in the person's configuration, in s since 1970: a repository in which no
 # session was recorded yet knows by it since when it is enabled.
 ENABLED = "hook.gitcp-post-commit.since"
-FLAG = "unheard"  # the file that is there while some conversation was not recorded
+FLAG = "all-heard"  # the file that is there if no conversation is known that was not recorded
+
+
+def locate_record(repo: Repo) -> str:
+    """What was found at the last look."""
+    return repo.join_shared("unrecorded")
+
+
+def may_lack_some(repo: Repo) -> bool:
+    """Whether some conversation that is known may not have been recorded."""
+    flag = repo.join_shared_cache(FLAG)
+    return os.path.exists(locate_record(repo)) and not os.path.exists(flag)
 
 
 def is_look_due(repo: Repo) -> bool:
     """Whether a client's folder has changed since the last look, or there was none."""
-    lines = files.read_cache(repo.join_shared(LIST)).decode("utf-8", "surrogateescape")
+    lines = files.read_cache(repo.join_shared_cache(LIST)).decode("utf-8", "surrogateescape")
     for line in lines.splitlines():
         time, _, path = line.partition(" ")
         if str(read_time(path)) != time:

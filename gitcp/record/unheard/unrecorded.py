@@ -117,7 +117,7 @@ class Record:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self._path = repo.join_shared("unrecorded")
+        self._path = unheard.locate_record(repo)
         stored = files.load_cache(self._path, _SHAPE)
         self.is_new = stored is None
         stored = stored or {"sessions": {}, "files": {}, "settled": {}}
@@ -142,13 +142,13 @@ class Record:
             "files": self.files,
             "settled": self.settled,
         }
-        flag = self._repo.join_shared(unheard.FLAG)
+        flag = self._repo.join_shared_cache(unheard.FLAG)
         try:
-            files.write_private(self._repo, self._path, json.dumps(stored).encode())
             if self._list_counted():
-                files.touch_private(self._repo, flag)
-            else:
                 files.remove_private(self._repo, flag)
+            files.write_private(self._repo, self._path, json.dumps(stored).encode())
+            if not self._list_counted():
+                files.touch_private(self._repo, flag)
         except (Error, OSError) as e:
             git.append_trace("files", str(e))
 
@@ -463,7 +463,7 @@ def _list_logs(repo: Repo) -> list[str]:
 def _write_folders(repo: Repo, folders: dict[str, int]) -> None:
     """Write the list of folders that unheard.is_look_due() and git's hook in sh compare."""
     lines = [f"{at} {folder}\n" for folder, at in folders.items() if "\n" not in folder]
-    path = repo.join_shared(unheard.LIST)
+    path = repo.join_shared_cache(unheard.LIST)
     newest = max(folders.values(), default=0)
     try:
         data = "".join(lines).encode("utf-8", "surrogateescape")

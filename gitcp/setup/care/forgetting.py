@@ -6,12 +6,13 @@ import os
 import shutil
 from dataclasses import dataclass
 
-from gitcp.checkpoints import heads, merging, stored, writing
+from gitcp import git
+from gitcp.checkpoints import merging, stored, writing
 from gitcp.checkpoints.redact import pictures
 from gitcp.checkpoints.share import summaries
 from gitcp.checkpoints.transcripts import locate_copy
 from gitcp.errors import Error
-from gitcp.git import files, private_files, refs
+from gitcp.git import files, refs
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.records import decode_lines
 from gitcp.record import journal, session
@@ -77,9 +78,6 @@ class Choice:
     def _is_before(self, time: object) -> bool:
         """Whether a time is before the chosen one, if there is one; an unknown time is not."""
         return not self.before or 0 < parse_time(time) < self.before
-
-
-_SQLITE_ENDS = ("-journal", "-wal", "-shm")
 
 
 def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, int]]:
@@ -189,24 +187,13 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
         for folder in ("kept", "corrupt"):  # of which session is not known
             shutil.rmtree(repo.join_shared(folder), ignore_errors=True)
     expired_points.forget_expired(repo, owners)
-    _remove_what_extras_wrote(repo)
+    _remove_caches(repo)
 
 
-def _remove_what_extras_wrote(repo: Repo) -> None:
-    """Remove the files of extras, and what SQLite has beside them: each is made again when it is
-    asked for."""
-    heads.forget(repo)
-    for file in private_files.FILES:
-        if file.writer != "extras":
-            continue
-        folders = repo.list_folders()
-        if file.place == private_files.COMMON:
-            folders = [repo.join_shared()]
-        for folder in folders:
-            path = os.path.join(folder, file.name)
-            files.remove_private(repo, path)
-            for end in _SQLITE_ENDS:
-                files.remove_file(path + end)
+def _remove_caches(repo: Repo) -> None:
+    """Remove what was worked out: it is made again when it is asked for."""
+    for top in repo.list_folders():
+        shutil.rmtree(os.path.join(top, git.CACHE), ignore_errors=True)
 
 
 def _drop_streams(state: State, streams: Collection[str]) -> bool:
@@ -251,7 +238,7 @@ def _find_used(repo: Repo) -> list[str]:
         for line in journal.read_journal(repo, os.path.dirname(top)):
             for key in keys:
                 named |= set(filter(shapes.is_object_name, line.keys.get(key) or ()))
-        index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
+        index = {"GIT_INDEX_FILE": os.path.join(top, git.CACHE, "index")}
         listed = repo.git.run("ls-files", "-s", env=index)[1]
         named |= {line.split()[1] for line in decode_lines(listed)}
     for name in files.list_names(locate_copy(repo)):

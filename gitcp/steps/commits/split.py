@@ -131,6 +131,7 @@ class IndexChange:
 
 
 FOLDER = "split"
+_LINKS = "links"  # the file there of what is to be stored of the commits
 _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
 
@@ -543,7 +544,8 @@ def hold(repo: Repo) -> exclusive:
 
 def list_scratch(repo: Repo) -> list[str]:
     """The repositories of this worktree's splits.  Without the lock one of them may be in use."""
-    return [repo.join_own(FOLDER, name) for name in files.list_names(repo.join_own(FOLDER))]
+    names = [name for name in files.list_names(repo.join_own(FOLDER)) if name != _LINKS]
+    return [repo.join_own(FOLDER, name) for name in names]
 
 
 def remove_abandoned(repo: Repo) -> None:
@@ -590,7 +592,7 @@ def _name_base(head: str) -> str:
     return "no commit"
 
 
-# Storing the checkpoints of commits that are made: <git-dir>/gitcp/split-links says what is to be
+# Storing the checkpoints of commits that are made: <git-dir>/gitcp/split/links says what is to be
 # done from before HEAD moves until it is done.
 _LINK = {
     **dict.fromkeys("commit parent replaced session_id checkpoint_id".split(), str),
@@ -681,4 +683,4 @@ def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None
 
 
 def _get_links_path(repo: Repo) -> str:
-    return repo.join_own("split-links")
+    return repo.join_own(FOLDER, _LINKS)

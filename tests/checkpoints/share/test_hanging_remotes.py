@@ -103,7 +103,7 @@ def test_once_a_push_succeeds_a_remote_has_all_its_time_again(hanging: World) ->
 @pytest.mark.thorough
 def test_after_a_day_a_remote_has_all_its_time_again(hanging: World) -> None:
     hook(hanging)
-    [failure] = (hanging.path / ".git/gitcp/push-failed").iterdir()
+    [failure] = (hanging.path / ".git/gitcp/pushed").glob("*.failed")
     yesterday = time.time() - 86400 - 60
     os.utime(failure, (yesterday, yesterday))
     assert "did not answer in 1 seconds" in hook(hanging)[0]
@@ -115,7 +115,7 @@ def test_a_push_by_hand_has_all_its_time_and_ends_the_silence(hanging: World) ->
     hook(hanging)
     answers(hanging)
     hanging.gitcp("push")
-    assert not list((hanging.path / ".git/gitcp/push-failed").iterdir())
+    assert not list((hanging.path / ".git/gitcp/pushed").glob("*.failed"))
 
 
 @pytest.mark.usefixtures("older_git")
@@ -140,7 +140,7 @@ def test_another_destination_has_all_its_time(hanging: World) -> None:
 def test_a_damaged_memory_of_failures_stops_no_push(hanging: World, damage: str) -> None:
     hook(hanging)
     answers(hanging)
-    [failure] = (hanging.path / ".git/gitcp/push-failed").iterdir()
+    [failure] = (hanging.path / ".git/gitcp/pushed").glob("*.failed")
     failure.unlink()
     if damage == "directory":
         failure.mkdir()

@@ -278,7 +278,9 @@ def test_without_a_file_the_page_is_where_no_commit_takes_it_and_only_its_owner_
         done = run("page", "--open", "HEAD", cwd=top)
         path = Path(done.stdout.removesuffix("\n"))
         assert done.returncode == 0 and "Count further" in path.read_text(), done
-        assert path == Path(git("rev-parse", "--absolute-git-dir", cwd=top)) / "gitcp/page.html"
+        assert (
+            path == Path(git("rev-parse", "--absolute-git-dir", cwd=top)) / "gitcp/cache/page.html"
+        )
         assert path.stat().st_mode & 0o777 == 0o600
         assert git("status", "--porcelain", "--ignored", cwd=top) == before
         assert (tmp_path / "shown").read_text().strip() == path.as_uri()

@@ -47,7 +47,7 @@ def ask(world: World) -> list[tuple[int, str, str]]:
 
 
 def get_file(world: World) -> Path:
-    return world.path / ".git/gitcp/lines"
+    return world.path / ".git/gitcp/cache/lines"
 
 
 def flip(path: Path) -> None:

@@ -123,7 +123,7 @@ def test_each_file_of_a_commit_has_what_is_proved_of_it_whichever_is_asked_first
         assert [line["session_id"] for line in told] == ["session-1"] * 2
         assert {line["content"] + "\n" for line in told} == {*contents.values()}
         assert json.loads(tool("stats", "--json", "HEAD~1.."))["added"]["agent"] == 2
-        (repo / ".git/gitcp/lines").unlink()
+        (repo / ".git/gitcp/cache/lines").unlink()
 
 
 def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_a_turn_that_ends_leaves_no_line_in_a_long_journal_that_others_repeat(
     told = path.read_bytes()
     looks = (LookLine({"look": at, "base": head}).dump() for at in range(1, 2000))
     path.write_bytes(b"".join(looks) + told)
-    path.with_name("journal-checked").unlink()
+    path.with_name("cache").joinpath("journal-checked").unlink()
     a.prompt("go on")
     edit(a, "f.txt", text(1, 2))
     assert path.stat().st_size > journal.LARGEST
@@ -227,7 +227,7 @@ def test_a_turn_that_ends_leaves_no_line_in_a_long_journal_that_others_repeat(
     assert path.stat().st_size < 3 * len(told)
     assert next(line.time for line in lines if isinstance(line, LookLine)) == 1
     assert [edit.path for edit in credit.list_edits(lines)] == ["f.txt", "f.txt"]
-    mark = path.with_name("journal-checked").read_bytes()
+    mark = path.with_name("cache").joinpath("journal-checked").read_bytes()
     assert int(mark.split()[1]) == path.stat().st_size, "no hook has to check it again"
     world.commit("f.txt")
     assert shares(world) == {a.sid: 2}
@@ -236,7 +236,7 @@ def test_a_turn_that_ends_leaves_no_line_in_a_long_journal_that_others_repeat(
 def test_a_checked_part_of_the_journal_is_checked_again_where_it_is_another(world: World) -> None:
     repo = Repo.find(str(world.path))
     path = world.path / ".git" / "gitcp" / "journal"
-    mark = path.with_name("journal-checked")
+    mark = path.with_name("cache").joinpath("journal-checked")
     path.parent.mkdir(exist_ok=True)
     line, wrong = b'{"path":"a","at":1}\n', b'{"path":777,"at":1}\n'
 
@@ -293,7 +293,7 @@ def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
     edit(a, "g.txt", text(2))
     a.stop()
     repo, path = Repo.find(str(world.path)), world.path / ".git/gitcp/journal"
-    mark = path.with_name("journal-checked")
+    mark = path.with_name("cache").joinpath("journal-checked")
     before = credit.list_edits(journal.read_journal(repo))
     assert before and int(mark.read_bytes().split()[1]) == path.stat().st_size
     path.write_bytes(path.read_bytes().replace(b'"path"', b'"path', 1))

@@ -110,7 +110,7 @@ def lived(world: World) -> None:
     files.write_words(repo, repo.join_shared("dismissed"), ["123456789abc"])
     files.write_words(repo, repo.join_shared("foreign"), ["refs/heads/entire/1234567"])
     files.write_private(repo, repo.join_own("template"), b"# a template\n")
-    files.write_private(repo, repo.join_own("index-stale"), b"1")
+    files.write_private(repo, repo.join_own_cache("index-stale"), b"1")
     hook_warnings.keep_warning(repo, "stop: a hook failed")
     listing.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
     searched = remote.Searched({"refs/heads/entire/checkpoints/v1": world.head}, {})

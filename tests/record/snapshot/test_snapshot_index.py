@@ -158,7 +158,7 @@ def test_same_size_and_a_restored_date_within_a_second_are_seen(
         seed()
     tree, _ = take()
     assert listing(tree)["README.md"][1] == git("hash-object", "README.md").decode().strip()
-    assert git("ls-files", "-s", env={"GIT_INDEX_FILE": ".git/gitcp/index"}).count(b"\n") == 5
+    assert git("ls-files", "-s", env={"GIT_INDEX_FILE": ".git/gitcp/cache/index"}).count(b"\n") == 5
 
 
 def test_same_size_and_a_restored_date_are_seen_by_the_time_of_change(repo: Path) -> None:
@@ -167,7 +167,7 @@ def test_same_size_and_a_restored_date_are_seen_by_the_time_of_change(repo: Path
     os.utime("README.md", (10**9, 10**9))
     sh("git add -A; git commit -qm old --allow-empty")
     seed()
-    path = Path(".git/gitcp/index")  # as if the edit came an hour after the commit
+    path = Path(".git/gitcp/cache/index")  # as if the edit came an hour after the commit
     data = bytearray(path.read_bytes())
     for at, changed, _ in index_file.list_entries(data, "sha1"):
         data[at : at + 4] = (changed - 3600).to_bytes(4)
@@ -199,7 +199,7 @@ def test_an_edit_between_two_scans_of_a_second_is_seen(repo: Path) -> None:
 
 def test_our_index_that_is_broken_is_made_anew(repo: Path) -> None:
     seed()
-    Path(".git/gitcp/index").write_bytes(b"DIRC nonsense")
+    Path(".git/gitcp/cache/index").write_bytes(b"DIRC nonsense")
     sh("echo 2 >>README.md")
     assert_exact(repo)
 
@@ -280,7 +280,7 @@ def test_files_of_the_second_of_their_checkout_are_believed_from_a_later_prompt_
     for n in range(250):
         (world.path / f"file{n}").write_text("x\n")
     world.commit()
-    mark = world.path / ".git" / "gitcp" / "index-stale"
+    mark = world.path / ".git" / "gitcp" / "cache" / "index-stale"
     a = world.agent("s")
     a.prompt("begin")  # makes our index in the very second
     assert mark.exists()

@@ -241,7 +241,7 @@ def test_known_paths_are_what_stands_there_now(repo: Path) -> None:
         "missing/x": None,
         "README.md/x": None,
     }
-    assert not Path(".git/gitcp/index").exists()
+    assert not Path(".git/gitcp/cache/index").exists()
 
 
 def test_a_submodule_among_known_paths_is_its_commit(repo: Path) -> None:

@@ -110,8 +110,8 @@ def test_exact_in_a_linked_worktree(repo: Path, monkeypatch: pytest.MonkeyPatch)
     seed()
     sh("echo 2 >>README.md; echo n >n")
     assert_exact(repo.parent / "linked")
-    assert not (repo / ".git/gitcp/index").exists()
-    assert Path(repo / ".git/worktrees/linked/gitcp/index").exists()
+    assert not (repo / ".git/gitcp/cache/index").exists()
+    assert Path(repo / ".git/worktrees/linked/gitcp/cache/index").exists()
 
 
 def test_exact_from_a_subdirectory(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,17 +231,36 @@ def test_a_big_file_under_the_cap_is_streamed(repo: Path) -> None:
 
 def test_what_a_killed_snapshot_left_in_our_directory_goes_after_a_day(repo: Path) -> None:
     seed()
-    old = ["tmp/git-1-x/ab/cd", "tmp/git-1-x/index", "tmp/1-2-3", "index.77", "index.77.lock"]
-    old += ["stat-cache.77", "asked.77", "transcript/sid.json.77", "transcript/sid.redacted.77"]
-    young = ["tmp/git-2-y/ab/cd", "tmp/1-2-4", "index.78"]
-    ours = ["index", "turn/sid", "stat-cache", "transcript/sid.json", "transcript/sid.redacted"]
+    old = [
+        "tmp/git-1-x/ab/cd",
+        "tmp/git-1-x/index",
+        "tmp/1-2-3",
+        "cache/index.77",
+        "cache/index.77.lock",
+    ]
+    old += [
+        "cache/stat-cache.77",
+        "cache/asked.77",
+        "transcript/sid.json.77",
+        "transcript/sid.redacted.77",
+    ]
+    young = ["tmp/git-2-y/ab/cd", "tmp/1-2-4", "cache/index.78"]
+    ours = [
+        "cache/index",
+        "turn/sid",
+        "cache/stat-cache",
+        "transcript/sid.json",
+        "transcript/sid.redacted",
+    ]
     for name in (*old, *young, *ours[1:]):
         path = Path(".git/gitcp", name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
-    sh("touch -d '25 hours ago' .git/gitcp/tmp/git-1-x .git/gitcp/tmp/1-2-3 .git/gitcp/index.77*")
-    sh("touch -d '25 hours ago' .git/gitcp/*.77 .git/gitcp/transcript/sid.*")
-    sh("touch -d '25 hours ago' .git/gitcp/stat-cache .git/gitcp/turn .git/gitcp/turn/sid")
+    sh(
+        "touch -d '25 hours ago' .git/gitcp/tmp/git-1-x .git/gitcp/tmp/1-2-3 .git/gitcp/cache/index.77*"
+    )
+    sh("touch -d '25 hours ago' .git/gitcp/cache/*.77 .git/gitcp/transcript/sid.*")
+    sh("touch -d '25 hours ago' .git/gitcp/cache/stat-cache .git/gitcp/turn .git/gitcp/turn/sid")
     seed()
     assert not [name for name in old if Path(".git/gitcp", name).exists()]
     assert [name for name in (*young, *ours) if not Path(".git/gitcp", name).exists()] == []

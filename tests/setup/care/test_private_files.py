@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import re
+import shutil
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -12,7 +14,13 @@ from gitcp.git.private_files import COMMON, FILES, KINDS, PERSON, STATES, WORKTR
 from tests.support.harness import Agent, World, list_unknown
 from tests.support.paths import TOP
 
-PLACES = {"join_own": (WORKTREE,), "join_shared": (COMMON,), "locate_state": (PERSON,)}
+PLACES = {
+    "join_own": (WORKTREE,),
+    "join_shared": (COMMON,),
+    "locate_state": (PERSON,),
+    "join_own_cache": (WORKTREE,),
+    "join_shared_cache": (COMMON,),
+}
 
 
 def list_named() -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -26,7 +34,8 @@ def list_named() -> Iterator[tuple[str, tuple[str, ...], str]]:
                 word = getattr(name, "attr", getattr(name, "id", ""))
                 if word in PLACES and isinstance(call, ast.Call) and call.args:
                     parts = [evaluate(arg, importlib.import_module(module)) for arg in call.args]
-                    yield module, PLACES[word], "/".join(parts)
+                    folder = ["cache"] if word.endswith("_cache") else []
+                    yield module, PLACES[word], "/".join([*folder, *parts])
 
 
 def evaluate(arg: ast.expr, module: ModuleType) -> str:
@@ -59,7 +68,7 @@ def test_each_private_file_that_the_code_names_is_in_the_table() -> None:
 
 
 def test_each_row_of_the_table_is_named_in_the_code() -> None:
-    named = {(places[0], path.partition("/")[0]) for _, places, path in list_named()}
+    named = {(places[0], find_word(path)) for _, places, path in list_named()}
     words = {
         word for path in (TOP / "gitcp").rglob("*.py") for word in list_words(path.read_text())
     }
@@ -67,9 +76,14 @@ def test_each_row_of_the_table_is_named_in_the_code() -> None:
         (file.place, file.name)
         for file in FILES
         if file.place != STATES
-        and (file.place, file.name.partition("/")[0]) not in named
-        and file.name.partition("/")[0] not in words
+        and (file.place, find_word(file.name)) not in named
+        and find_word(file.name) not in words
     ]
+
+
+def find_word(path: str) -> str:
+    """The first part of a path, below the cache the second."""
+    return path.removeprefix("cache/").partition("/")[0]
 
 
 def list_words(text: str) -> list[str]:
@@ -89,6 +103,40 @@ def test_no_file_is_declared_twice_and_no_kind_is_without_words() -> None:
     assert len({(file.place, file.name) for file in FILES}) == len(FILES)
     assert all(kind.title and kind.writer and kind.reader and kind.loss for kind in KINDS)
     assert len(KINDS) <= 20
+    assert sum(not file.is_derived for file in FILES) <= 48
+
+
+def test_what_is_derived_may_be_deleted_at_any_time(world: World, a: Agent, b: Agent) -> None:
+    """Each file in turn, then all: the answers are the same, and hooks go on as before."""
+    a.turn("write", {"one.py": "one = 1\n"})
+    world.commit()
+    b.turn("write too", {"two.py": "two = 2\n"})
+    world.write("three.py", "three = 3\n")
+    folder = world.path / ".git/gitcp/cache"
+
+    def ask() -> list[str]:
+        asked = "status --json", "stats --json", "search --json write", "why --json two.py:1"
+        return [world.gitcp(*words.split()) for words in asked]
+
+    said = ask()
+    world.gitcp("page")
+    there = {f"cache/{path.name}" for path in folder.iterdir()}
+    derived = [file.name for file in FILES if file.is_derived and file.name in there]
+    assert len(derived) > 10
+    for name in derived:
+        (folder.parent / name).unlink()
+        assert ask() == said, name
+    shutil.rmtree(folder)
+    b.turn("again", {"two.py": "two = 3\n"})
+    shutil.rmtree(folder)
+    world.git("add", "two.py", "three.py")
+    shutil.rmtree(folder, ignore_errors=True)
+    world.git("commit", "-q", "-m", "two")
+    shutil.rmtree(folder)
+    authors = [json.loads(line) for line in world.gitcp("blame", "--json", "two.py").splitlines()]
+    assert [line["session_id"] for line in authors] == [b.sid]
+    (own,) = world.gitcp("blame", "--json", "three.py").splitlines()
+    assert json.loads(own)["who"] == "person"
 
 
 def test_what_waits_for_a_session_or_was_exported_is_forgotten_with_it(
@@ -98,7 +146,7 @@ def test_what_waits_for_a_session_or_was_exported_is_forgotten_with_it(
     b.turn("write", {"two.py": "two\n"})
     world.commit()
     folder = world.path / ".git/gitcp"
-    for name in ("tell/{}", "exports/amp/{}.jsonl"):
+    for name in ("turn/{}.tell", "exports/amp/{}.jsonl"):
         for agent in (a, b):
             agent.end()
             path = folder / name.format(agent.sid)
@@ -107,4 +155,6 @@ def test_what_waits_for_a_session_or_was_exported_is_forgotten_with_it(
     world.gitcp("forget", "--yes", a.sid)
     left = {str(path.relative_to(folder)) for path in folder.rglob(f"{a.sid}*")}
     assert not left
-    assert (folder / f"tell/{b.sid}").exists() and (folder / f"exports/amp/{b.sid}.jsonl").exists()
+    assert (folder / f"turn/{b.sid}.tell").exists() and (
+        folder / f"exports/amp/{b.sid}.jsonl"
+    ).exists()
