@@ -273,13 +273,13 @@ def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[CommitPath
         return set()
     previous: dict[CommitPath, str] = {}
     for entry in entries:
-        if entry["oid"].strip("0"):
-            name = dict(entry["headers"]).get(b"previous", b"")
+        if entry.is_committed:
+            name = dict(entry.headers).get(b"previous", b"")
             spec = ""
             if name:
                 oid, _, path = name.partition(b" ")
                 spec = f"{decode_name(oid)}:{decode_name(unquote_name(path))}"
-            previous.setdefault((entry["oid"], entry["path"]), spec)
+            previous.setdefault((entry.oid, entry.path), spec)
     oids = repo.objects.ahead.resolve(spec for spec in previous.values() if spec)
     cut = set()
     for place, spec in previous.items():

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import groupby
 
 from gitcp.checkpoints.format import line_authors
 from gitcp.git import decode_name, encode_name
 from gitcp.lines import blame_dates, blame_options, blame_table, porcelain
 from gitcp.lines.blame_dates import choose_date
+from gitcp.lines.blame_table import Row
 from gitcp.lines.committed import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
 
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git import Config, Git
     from gitcp.git.repo import Repo
     from gitcp.lines.blame_dates import Dates
     from gitcp.lines.blame_options import Options
-    from gitcp.lines.blame_table import Row
     from gitcp.lines.committed.evidence import Evidence
     from gitcp.lines.porcelain import BlameEntry, Groups, Name
     from gitcp.text.record_types import Record
@@ -59,9 +59,9 @@ def format_lines(
 
 def _leave_out_headers(entry: BlameEntry) -> BlameEntry:
     """An entry without headers, if it is not the first line of its group."""
-    if entry["count"]:
+    if entry.count:
         return entry
-    return {**entry, "headers": []}
+    return entry.having([])
 
 
 def build_records(
@@ -74,14 +74,14 @@ def build_records(
         author = lines.find_author(entry)
         record: Record = {
             "type": "line",
-            "line": entry["final"],
-            "commit": entry["oid"],
-            "original_line": entry["orig"],
-            "path": entry["path"],
+            "line": entry.final,
+            "commit": entry.oid,
+            "original_line": entry.orig,
+            "path": entry.path,
             **author,
-            "author": decode_name(dict(entry["headers"]).get(b"author", b"")),
+            "author": decode_name(dict(entry.headers).get(b"author", b"")),
             "time": lines.find_time(entry, author),
-            "content": decode_name(entry["content"] or b""),
+            "content": decode_name(entry.content or b""),
         }
         guess = lines.guess_author(entry, author)
         if guess:
@@ -96,34 +96,34 @@ class _Lines:
         self, repo: Repo, options: Options, evidence: Evidence, entries: list[BlameEntry]
     ) -> None:
         self._evidence = evidence
-        self._flags = options["flags"]
+        self._flags = options.flags
         self._compares = can_differ(repo, options)
         evidence.prefetch(entries, contents=self._compares)
 
     def find_author(self, entry: BlameEntry, offset: int = 0) -> Author:
         content = None
         if self._compares:
-            content = entry["content"]
-        number = entry["orig"] + offset
-        return self._evidence.find_author(entry["oid"], entry["path"], number, content)
+            content = entry.content
+        number = entry.orig + offset
+        return self._evidence.find_author(entry.oid, entry.path, number, content)
 
     def guess_author(self, entry: BlameEntry, author: Author) -> Author | None:
         """With --coarse the likely author of a line whose author is unknown."""
         if author["who"] != "unknown" or "coarse" not in self._flags:
             return None
-        return self._evidence.guess_author(entry["oid"], entry["path"])
+        return self._evidence.guess_author(entry.oid, entry.path)
 
     def date_entry(self, entry: BlameEntry) -> BlameEntry:
         """The entry; that of an uncommitted line with the time of its edit, if that is known."""
-        if entry["oid"].strip("0"):
+        if entry.is_committed:
             return entry
         seconds = self.find_time(entry, self.find_author(entry))
         if not seconds:
             return entry
-        headers = dict(entry["headers"])
+        headers = dict(entry.headers)
         headers[b"author-time"] = b"%d" % seconds
         headers[b"author-tz"] = time.strftime("%z", time.localtime(seconds)).encode()
-        return {**entry, "headers": [*headers.items()]}
+        return entry.having([*headers.items()])
 
     def find_time(self, entry: BlameEntry, author: Author) -> int | None:
         """When a line was committed or written, in seconds since 1970; None: not known."""
@@ -149,18 +149,17 @@ class _Lines:
 
     def divide_group(self, group: BlameEntry, content: bytes) -> Iterator[Part]:
         """Yield the parts of a group of lines that have one author and one time."""
-        is_plain = group["oid"].strip("0") and not self._compares
-        if is_plain and not self._evidence.find_line_authors(group["oid"], group["path"]):
+        is_plain = group.is_committed and not self._compares
+        if is_plain and not self._evidence.find_line_authors(group.oid, group.path):
             yield group, self.name_author(group), content
             return
         lines: list[Part] = []
         for line in porcelain.divide_group(group, content):
             entry = self.date_entry(line)
-            lines.append((entry, self.name_author(entry), (line["content"] or b"") + b"\n"))
+            lines.append((entry, self.name_author(entry), (line.content or b"") + b"\n"))
         for _, same in groupby(lines, lambda part: (part[1], choose_date(part[0]))):
             entries, names, texts = zip(*same, strict=True)
-            first: Any = {**entries[0], "count": len(entries)}
-            yield first, names[0], b"".join(texts)
+            yield replace(entries[0], count=len(entries)), names[0], b"".join(texts)
 
 
 def can_differ(repo: Repo, options: Options) -> bool:
@@ -185,14 +184,14 @@ def format_table(
         parts += lines.divide_group(group, content)
     entries = [entry for entry, _, _ in parts]
     flags = _collect_flags(repo.config, options)
-    mode = options["date"] or repo.config.get("blame.date") or "iso"
+    mode = options.date or repo.config.get("blame.date") or "iso"
     dates = blame_dates.read_dates(repo, entries, mode)
     padded = dates.pad()
     rows = [_build_row(flags, part, padded) for part in parts]
     margins = None
     if _needs_margins(flags, repo.config):
         margins = history.read_margins(git, options, rows)
-    abbrev = _choose_abbrev(options, dates, len(entries[0]["oid"]))
+    abbrev = _choose_abbrev(options, dates, len(entries[0].oid))
     path = history.find_asked_path(repo, git, options, entries)
     yield from blame_table.format_table(rows, flags, abbrev, path, margins)
     yield blamed.rest
@@ -200,7 +199,7 @@ def format_table(
 
 def _collect_flags(config: Config, options: Options) -> set[str]:
     """The flags of the options, and those that the configuration adds."""
-    flags = set(options["flags"])
+    flags = set(options.flags)
     if config.get_flag("blame.showemail") and "no-e" not in flags:
         flags.add("e")
     if config.get_flag("blame.blankboundary"):
@@ -214,7 +213,7 @@ def _needs_margins(flags: set[str], config: Config) -> bool:
 
 def _build_row(flags: set[str], part: Part, padded: Mapping[str, bytes]) -> Row:
     entry, author, content = part
-    headers = dict(entry["headers"])
+    headers = dict(entry.headers)
     name, mail = author or (headers[b"author"], headers[b"author-mail"])
     if "e" in flags:
         name = mail
@@ -222,22 +221,22 @@ def _build_row(flags: set[str], part: Part, padded: Mapping[str, bytes]) -> Row:
         date = blame_dates.format_raw_time(entry)
     else:
         date = padded[choose_date(entry)]
-    return {
-        "oid": entry["oid"],
-        "orig": entry["orig"],
-        "final": entry["final"],
-        "count": entry["count"],
-        "path": encode_name(entry["path"]),
-        "boundary": b"boundary" in headers,
-        "name": name,
-        "date": date,
-        "content": content,
-    }
+    return Row(
+        entry.oid,
+        entry.orig,
+        entry.final,
+        entry.count,
+        encode_name(entry.path),
+        boundary=b"boundary" in headers,
+        name=name,
+        date=date,
+        content=content,
+    )
 
 
 def _choose_abbrev(options: Options, dates: Dates, size: int) -> int:
     """The digits of a commit in the table.  size: of a whole id."""
-    digits = options["abbrev"]
+    digits = options.abbrev
     if digits == 0:
         return size
     if digits is None:

@@ -62,8 +62,8 @@ def read_dates(repo: Repo, entries: Sequence[BlameEntry], mode: str) -> Dates:
     stored: dict[str, None] = {}
     times: dict[str, bytes] = {}
     for entry in entries:
-        if entry["oid"].strip("0"):
-            stored[entry["oid"]] = None
+        if entry.is_committed:
+            stored[entry.oid] = None
         else:
             times[choose_date(entry)] = format_raw_time(entry)
     width = blame_table.get_date_width(mode)
@@ -88,22 +88,21 @@ def _format_usual(entries: Iterable[BlameEntry]) -> Dates:
             minutes = -minutes
         moment = time.gmtime(int(seconds) + 60 * minutes)
         date = time.strftime("%Y-%m-%d %H:%M:%S ", moment).encode() + zone
-        short = entry["oid"][: count_gits_digits()]
+        short = entry.oid[: count_gits_digits()]
         labels[choose_date(entry)] = Label(short.encode(), date)
     return Dates(labels, _USUAL_WIDTH)
 
 
 def choose_date(entry: BlameEntry) -> str:
     """The name of an entry's date: its commit; for an uncommitted line its time."""
-    is_stored = entry["oid"].strip("0")
-    if is_stored:
-        return entry["oid"]
+    if entry.is_committed:
+        return entry.oid
     return decode_name(format_raw_time(entry))
 
 
 def format_raw_time(entry: BlameEntry) -> bytes:
     """The author's time of an entry, as in a commit: seconds since 1970 and a time zone."""
-    headers = dict(entry["headers"])
+    headers = dict(entry.headers)
     return headers[b"author-time"] + b" " + headers[b"author-tz"]
 
 

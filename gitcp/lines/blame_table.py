@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from unicodedata import category, east_asian_width
@@ -11,27 +12,27 @@ from unicodedata import category, east_asian_width
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from typing import TypedDict
-
-    class Row(TypedDict):
-        """Lines of the table that follow one another in the commit too.
-
-        orig, final: of the first.  count: of lines.  boundary: they may be older than the range.
-        content: the lines, each with a newline.
-        """
-
-        oid: str
-        orig: int
-        final: int
-        count: int
-        path: bytes
-        boundary: bool
-        name: bytes
-        date: bytes
-        content: bytes
-
 
 _TOGETHER = 1 << 12  # lines
+
+
+@dataclass(slots=True)
+class Row:
+    """Lines of the table that follow one another in the commit too.
+
+    orig, final: of the first.  count: of lines.  boundary: they may be older than the range.
+    content: the lines, each with a newline.
+    """
+
+    oid: str
+    orig: int
+    final: int
+    count: int
+    path: bytes
+    boundary: bool
+    name: bytes
+    date: bytes
+    content: bytes
 
 
 class _Columns:
@@ -46,11 +47,11 @@ class _Columns:
         is_elsewhere = False
         self.name = 0
         for row in rows:
-            last_orig = max(last_orig, row["orig"] + row["count"] - 1)
-            last_final = max(last_final, row["final"] + row["count"] - 1)
-            longest_path = max(longest_path, len(row["path"]))
-            is_elsewhere = is_elsewhere or row["path"] != path
-            self.name = max(self.name, count_columns(row["name"]))
+            last_orig = max(last_orig, row.orig + row.count - 1)
+            last_final = max(last_final, row.final + row.count - 1)
+            longest_path = max(longest_path, len(row.path))
+            is_elsewhere = is_elsewhere or row.path != path
+            self.name = max(self.name, count_columns(row.name))
         self.final = len(str(last_final))
         self.path = 0
         self.orig = 0
@@ -76,24 +77,24 @@ def format_table(
     sizes = _Columns(rows, flags, path)
     left = iter(margins or ())
     for row in rows:
-        pad = b" " * (sizes.name - count_columns(row["name"]))
-        about = b"(%s%s %10s " % (row["name"], pad, row["date"])
+        pad = b" " * (sizes.name - count_columns(row.name))
+        about = b"(%s%s %10s " % (row.name, pad, row.date)
         if sizes.orig:
             plain = b""
         else:
             plain = _format_head(row, flags, abbrev, sizes) + b" " + about
-        lines = enumerate(BytesIO(row["content"]))
+        lines = enumerate(BytesIO(row.content))
         if plain and not margins and "c" not in flags:
             # Few large pieces are written faster than many lines.
             form = b"%s%%%dd) %%s" % (plain.replace(b"%", b"%%"), sizes.final)
-            first = row["final"]
+            first = row.final
             while True:
                 some = [form % (first + n, line) for n, line in islice(lines, _TOGETHER)]
                 if not some:
                     break
                 yield b"".join(some)
         for offset, line in lines:
-            number = row["final"] + offset
+            number = row.final + offset
             if "c" in flags:
                 yield _format_compatible(row, number, line, flags, abbrev)
             elif margins:
@@ -128,20 +129,20 @@ def _format_head(
 ) -> bytes:
     head = _format_commit(row, flags, abbrev)
     if sizes.path:
-        head += b" " + row["path"].ljust(sizes.path)
+        head += b" " + row.path.ljust(sizes.path)
     if sizes.orig:
-        head += b" %*d" % (sizes.orig, row["orig"] + offset)
+        head += b" %*d" % (sizes.orig, row.orig + offset)
     return head
 
 
 def _format_commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
     length = abbrev
     if "l" in flags:
-        length = len(row["oid"])
-    name = row["oid"].encode()
-    if row["boundary"] and "b" in flags:
+        length = len(row.oid)
+    name = row.oid.encode()
+    if row.boundary and "b" in flags:
         return b" " * length
-    if row["boundary"] and "c" not in flags:
+    if row.boundary and "c" not in flags:
         return b"^" + name[: length - 1]
     return name[:length]
 
@@ -151,7 +152,7 @@ def _format_compatible(
 ) -> bytes:
     """A line as git-annotate(1) prints it."""
     start = _format_commit(row, flags, abbrev)
-    return b"%s\t(%10s\t%10s\t%d)%s" % (start, row["name"], row["date"], number, line)
+    return b"%s\t(%10s\t%10s\t%d)%s" % (start, row.name, row.date, number, line)
 
 
 # The longest date in each of git's formats, without templates of strftime.

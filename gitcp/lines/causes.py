@@ -75,14 +75,14 @@ def list_causes(
         cause = found.setdefault(_make_key(entry, author), _begin_cause(entry, author))
         time = evidence.find_time(entry, author) or 0
         lines_by_author[NOBODY if cause.who == "unknown" else cause.author] += 1
-        cause.lines.append(entry["final"])
+        cause.lines.append(entry.final)
         cause.time = max(cause.time, time)
-        if not entry["oid"].strip("0"):
+        if not entry.is_committed:
             cause.is_open = True
             uncommitted += 1
-        elif entry["oid"] not in cause.commits:
-            cause.commits.append(entry["oid"])
-            times[entry["oid"]] = time
+        elif entry.oid not in cause.commits:
+            cause.commits.append(entry.oid)
+            times[entry.oid] = time
     for cause in found.values():
         cause.commits.sort(key=times.__getitem__, reverse=True)
     newest_first = sorted(found.values(), key=_get_age, reverse=True)
@@ -93,7 +93,7 @@ def _make_key(entry: BlameEntry, author: Author) -> tuple[str, ...]:
     if author["who"] == "session":
         return "session", author["session_id"], str(author["number"] or author["turn_id"])
     if author["who"] == "person":
-        return "person", entry["oid"]
+        return "person", entry.oid
     return ("unknown",)
 
 
@@ -102,10 +102,10 @@ def _begin_cause(entry: BlameEntry, author: Author) -> Cause:
         name = prompt_text.read_first_line(author["prompt"])
         agent = author["agent"] or "Agent"
         return Cause("session", agent, name, author["session_id"], author["number"] or 0)
-    if author["who"] == "person" and not entry["oid"].strip("0"):
+    if author["who"] == "person" and not entry.is_committed:
         return Cause("person", YOU, "")
     if author["who"] == "person":
-        headers = dict(entry["headers"])
+        headers = dict(entry.headers)
         subject = decode_name(headers.get(b"summary", b""))
         return Cause("person", decode_name(headers.get(b"author", b"")), subject)
     return Cause("unknown", "", "")

@@ -70,7 +70,7 @@ class _Run:
     @property
     def is_open(self) -> bool:
         """Whether no commit has the lines."""
-        return not self.entry["oid"].strip("0")
+        return not self.entry.is_committed
 
 
 def list_origins(
@@ -97,7 +97,7 @@ def list_origins(
 
 def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
     entry, author = line
-    return (entry["oid"], entry["path"], *author.values())
+    return (entry.oid, entry.path, *author.values())
 
 
 def _join_lines(evidence: Evidence, lines: Iterable[tuple[BlameEntry, Author]]) -> _Run:
@@ -105,7 +105,7 @@ def _join_lines(evidence: Evidence, lines: Iterable[tuple[BlameEntry, Author]]) 
     first: tuple[BlameEntry, Author] | None = None
     for line in lines:
         first = first or line
-        joined.write((line[0]["content"] or b"") + b"\n")
+        joined.write((line[0].content or b"") + b"\n")
     assert first  # groupby() gives no empty group
     time = evidence.find_time(*first)
     return _Run(*first, joined.getvalue()[:-1], time)
@@ -126,27 +126,27 @@ def _get_age(run: _Run) -> tuple[int, ...]:
 
 def _get_change(run: _Run) -> tuple[str, ...]:
     author = run.author
-    return run.entry["oid"], author["who"], author["session_id"], author["turn_id"]
+    return run.entry.oid, author["who"], author["session_id"], author["turn_id"]
 
 
 def _build_origin(repo: Repo, file: str, run: _Run) -> Record:
     entry = run.entry
     content = decode_name(run.content).split("\n")
-    headers = dict(entry["headers"])
+    headers = dict(entry.headers)
     commit = None
     if not run.is_open:
         commit = {
-            "oid": entry["oid"],
+            "oid": entry.oid,
             "subject": decode_name(headers.get(b"summary", b"")),
             "committer": decode_name(headers.get(b"committer", b"")),
         }
     return {
         "type": "origin",
         "file": file,
-        "path": entry["path"],
-        "original_line": entry["orig"],
-        "first": entry["final"],
-        "last": entry["final"] + len(content) - 1,
+        "path": entry.path,
+        "original_line": entry.orig,
+        "first": entry.final,
+        "last": entry.final + len(content) - 1,
         "content": content,
         **run.author,
         "author": decode_name(headers.get(b"author", b"")),
@@ -170,4 +170,4 @@ def _build_resume_command(repo: Repo, run: _Run) -> str:
         return ""
     if run.is_open:
         return f"gitcp resume {author['session_id']}"
-    return f"gitcp resume {abbreviate(run.entry['oid'])}"
+    return f"gitcp resume {abbreviate(run.entry.oid)}"

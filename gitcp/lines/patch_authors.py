@@ -212,13 +212,13 @@ class PatchAuthors:
         entries = [
             entry
             for entry in porcelain.complete_entries(entries)
-            if entry["final"] in wanted and entry["oid"].strip("0")
+            if entry.final in wanted and entry.is_committed
         ]
         self._evidence.prefetch(entries, contents=True)
-        return {entry["final"]: self._build_line(entry) for entry in entries}
+        return {entry.final: self._build_line(entry) for entry in entries}
 
     def _build_line(self, entry: BlameEntry) -> AddedLine:
-        place = entry["oid"], entry["path"], entry["orig"]
-        author = self._evidence.find_author(*place, entry["content"])
-        name = decode_name(dict(entry["headers"]).get(b"author", b""))
+        place = entry.oid, entry.path, entry.orig
+        author = self._evidence.find_author(*place, entry.content)
+        name = decode_name(dict(entry.headers).get(b"author", b""))
         return AddedLine(author, name, *place, self._evidence.find_time(entry, author))

@@ -8,6 +8,7 @@ follow, then, except with --incremental, the content after a tab.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from io import BytesIO
 
 from gitcp.git.objects import patches
@@ -15,25 +16,49 @@ from gitcp.git.objects import patches
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypedDict
 
-    class BlameEntry(TypedDict):
-        """A line of the file, or with --incremental `count` of them.
 
-        oid: the commit, zeros for an uncommitted line.  orig: the line's number in path at that
-        commit; final: its number in the file.  path: not quoted, as it is in the headers.  count:
-        the lines of a group in its first entry, else 0.  headers: as in this entry.  content: None
-        with --incremental.
-        """
+@dataclass(slots=True)
+class BlameEntry:
+    """A line of the file, or with --incremental `count` of them.
 
-        oid: str
-        orig: int
-        final: int
-        count: int
-        path: str
-        headers: list[tuple[bytes, bytes]]
-        content: bytes | None
+    oid: the commit, zeros for an uncommitted line.  orig: the line's number in path at that commit;
+    final: its number in the file.  path: not quoted, as it is in the headers.  count: the lines of
+    a group in its first entry, else 0.  headers: as in this entry.  content: None with
+    --incremental.
+    """
 
+    oid: str
+    orig: int
+    final: int
+    count: int
+    path: str
+    headers: list[tuple[bytes, bytes]]
+    content: bytes | None
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the line is a commit's, not the worktree's."""
+        return bool(self.oid.strip("0"))
+
+    def having(self, headers: list[tuple[bytes, bytes]]) -> BlameEntry:
+        """The entry with other headers."""
+        return replace(self, headers=headers)
+
+    def get_line(self, offset: int, content: bytes | None) -> BlameEntry:
+        """A line of this group, by its offset, with its content."""
+        return BlameEntry(
+            self.oid,
+            self.orig + offset,
+            self.final + offset,
+            0 if offset else self.count,
+            self.path,
+            self.headers,
+            content,
+        )
+
+
+if TYPE_CHECKING:
     Name = tuple[bytes, bytes]  # of an author, with the mail
     # The author of a line of an entry, by its offset; None: git's own.
     Names = Callable[[BlameEntry, int], Name | None]
@@ -85,15 +110,15 @@ def parse_porcelain(output: bytes) -> Parsed:
             content = lines[index][1:]
         index += content is not None
         entries.append(
-            {
-                "oid": oid.decode(),
-                "orig": int(orig),
-                "final": int(final),
-                "count": int(count or 0),
-                "path": paths.get(oid, ""),
-                "headers": headers,
-                "content": content,
-            }
+            BlameEntry(
+                oid.decode(),
+                int(orig),
+                int(final),
+                int(count or 0),
+                paths.get(oid, ""),
+                headers,
+                content,
+            )
         )
     return Parsed(entries, b"\n".join(lines[index:]))
 
@@ -165,12 +190,14 @@ class Groups:
             start = data.find(b"\n\t", at) + 1
         if start:
             [entry] = parse_porcelain(data[at:start] + b"\t\n").entries
-            oid = entry["oid"]
-            more = entry["count"] - 1
-            path = self._paths[oid] = entry["path"] or self._paths.get(oid, "")
-            self.entries.append({**entry, "path": path, "content": None})
+            oid = entry.oid
+            more = entry.count - 1
+            path = self._paths[oid] = entry.path or self._paths.get(oid, "")
+            entry.path = path
+            entry.content = None
+            self.entries.append(entry)
             self._contents.append([])
-            numbers = entry["orig"] + more, entry["final"] + more
+            numbers = entry.orig + more, entry.final + more
             if more:
                 self._last = b"%s %d %d\n" % (oid.encode(), *numbers)
             else:
@@ -204,7 +231,7 @@ class Groups:
     def _add_lines(self, text: bytes) -> None:
         """Add lines to the last group: each begins with a tab, after a head unless it is the first.
         Newer gits mark lines in between (blame.markIgnoredLines), which is left out."""
-        oid = self.entries[-1]["oid"]
+        oid = self.entries[-1].oid
         if oid not in self._heads:
             self._heads[oid] = re.compile(_REPEATED % oid.encode())
         lines = text.removeprefix(b"\t")
@@ -214,11 +241,8 @@ class Groups:
 def divide_group(group: BlameEntry, content: bytes) -> Iterator[BlameEntry]:
     """Yield the lines of a group, each with its headers and its content; content: of all, a newline
     after each."""
-    count = group["count"]
-    for n, line in enumerate(BytesIO(content)):
-        at: Any = {"orig": group["orig"] + n, "final": group["final"] + n, "count": count}
-        yield {**group, **at, "content": line[:-1]}
-        count = 0
+    for offset, line in enumerate(BytesIO(content)):
+        yield group.get_line(offset, line[:-1])
 
 
 def complete_entries(entries: list[BlameEntry]) -> list[BlameEntry]:
@@ -227,11 +251,11 @@ def complete_entries(entries: list[BlameEntry]) -> list[BlameEntry]:
     Those of the path are printed for each group if the lines of a commit come from several."""
     first: dict[str, list[tuple[bytes, bytes]]] = {}
     for entry in entries:
-        printed = entry["headers"]
-        headers = first.setdefault(entry["oid"], entry["headers"])
+        printed = entry.headers
+        headers = first.setdefault(entry.oid, entry.headers)
         if printed and printed is not headers:
             headers = [header for header in headers if header[0] not in _OF_PATH] + printed
-        entry["headers"] = headers
+        entry.headers = headers
     return entries
 
 
@@ -244,43 +268,43 @@ def rewrite_entries(entries: Iterable[BlameEntry], spelled: Names) -> Iterator[b
     last: dict[str, tuple[bytes, bytes]] = {}
     own: dict[str, tuple[bytes, bytes]] = {}
     for entry in entries:
-        headers = dict(entry["headers"])
+        headers = dict(entry.headers)
         if b"author" in headers:
-            own[entry["oid"]] = headers[b"author"], headers[b"author-mail"]
-            last[entry["oid"]] = own[entry["oid"]]
+            own[entry.oid] = headers[b"author"], headers[b"author-mail"]
+            last[entry.oid] = own[entry.oid]
         for offset, count in _split_entry(entry, spelled):
-            author = spelled(entry, offset) or own[entry["oid"]]
+            author = spelled(entry, offset) or own[entry.oid]
             yield _format_first_line(entry, offset, count)
             has_author = b"author" in headers and not offset
-            if not has_author and author != last[entry["oid"]]:
+            if not has_author and author != last[entry.oid]:
                 yield from (b"author " + author[0], b"author-mail " + author[1])
             own_headers = {b"author": author[0], b"author-mail": author[1]}
-            for key, value in entry["headers"]:
+            for key, value in entry.headers:
                 if not offset or key == b"filename":
                     text = own_headers.get(key, value)
                     if text:
                         yield b"%s %s" % (key, text)
                     else:
                         yield key
-            last[entry["oid"]] = author
-        if entry["content"] is not None:
-            yield b"\t" + entry["content"]
+            last[entry.oid] = author
+        if entry.content is not None:
+            yield b"\t" + entry.content
 
 
 def _split_entry(entry: BlameEntry, spelled: Names) -> Iterator[tuple[int, int]]:
     """Yield (offset, count) of the runs of lines with the same author in an entry."""
-    if entry["content"] is not None:
-        yield 0, entry["count"]
+    if entry.content is not None:
+        yield 0, entry.count
         return
     start = 0
-    for offset in range(1, entry["count"] + 1):
-        if offset == entry["count"] or spelled(entry, offset) != spelled(entry, start):
+    for offset in range(1, entry.count + 1):
+        if offset == entry.count or spelled(entry, offset) != spelled(entry, start):
             yield start, offset - start
             start = offset
 
 
 def _format_first_line(entry: BlameEntry, offset: int, count: int) -> bytes:
-    line = f"{entry['oid']} {entry['orig'] + offset} {entry['final'] + offset}"
+    line = f"{entry.oid} {entry.orig + offset} {entry.final + offset}"
     if count:
         line += f" {count}"
     return line.encode()

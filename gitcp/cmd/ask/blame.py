@@ -34,13 +34,13 @@ def run(argv: Sequence[str]) -> int:
     if argv in (["-h"], ["--help"]):
         cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_options.parse_arguments(argv)
-    flags = options["flags"]
+    flags = options.flags
     form = blame_options.choose_format(options)
     # Start git before Repo.find() where both are sure to find the same repository.
     is_plain = find_top(os.getcwd()) and not jj.find_root(os.getcwd())
     repo = None if is_plain else Repo.find()
     if "reverse" in flags:  # it shows where lines are last, not which commit added them
-        os.execvp("git", ["git", "blame", *([f"--{form}"] if form else []), *options["given"]])
+        os.execvp("git", ["git", "blame", *([f"--{form}"] if form else []), *options.given])
     git = jj.choose_git(repo) if repo else Git()
     if "s" in flags and "json" not in flags and not form:
         _print([history.read_table(git, options)])  # no author is shown
@@ -51,13 +51,13 @@ def run(argv: Sequence[str]) -> int:
     repo = repo or Repo.find_here()
     log.look_at_head(repo)
     with Objects(repo):
-        has_contents = any(word.startswith("--contents") for word in options["given"])
+        has_contents = any(word.startswith("--contents") for word in options.given)
         line_evidence = evidence.Evidence(repo, worktree=not has_contents)
         if form:
             _print(blame.format_lines(repo, options, finish(), line_evidence))
         elif "json" in flags:
             cli.write_records(blame.build_records(repo, options, finish(), line_evidence))
-        elif sys.stdout.isatty() and blame_rows.leaves_form(options["given"]):
+        elif sys.stdout.isatty() and blame_rows.leaves_form(options.given):
             records = list(blame.build_records(repo, options, finish(), line_evidence))
             lines = blame_rows.draw_blame(records, term.format_since, cli.read_width())
             cli.page_lines(lines, folded=False)

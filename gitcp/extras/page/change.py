@@ -13,6 +13,7 @@ from gitcp.git import decode_name, encode_name
 from gitcp.git.objects.object_lists import read_names
 from gitcp.lines import absent, blame_options, porcelain
 from gitcp.lines.committed import history
+from gitcp.lines.porcelain import BlameEntry
 from gitcp.text.ids import is_binary
 
 TYPE_CHECKING = False
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from gitcp.git.objects.patches import Hunk, Patch
     from gitcp.git.repo import Repo
     from gitcp.lines.committed.evidence import Evidence
-    from gitcp.lines.porcelain import BlameEntry
     from gitcp.text.record_types import Record
 
     Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
@@ -223,7 +223,7 @@ class AddedLines:
         self._evidence.prefetch(unknown, contents=True)
         writers: dict[str, dict[int, LineWriter]] = {}
         for path, rows in entries.items():
-            writers[path] = {entry["final"]: self._find_writer(entry) for entry in rows}
+            writers[path] = {entry.final: self._find_writer(entry) for entry in rows}
         return writers
 
     def _trace_lines(self, patch: Patch, spans: Spans, steps: Sequence[Step]) -> list[BlameEntry]:
@@ -242,23 +242,15 @@ class AddedLines:
             return []
         lines = data.split(b"\n")
         return [
-            {
-                "oid": origins[n][0],
-                "orig": origins[n][1],
-                "final": n,
-                "count": 1,
-                "path": patch["path"],
-                "headers": [],
-                "content": lines[n - 1],
-            }
+            BlameEntry(*origins[n], n, 1, patch["path"], headers=[], content=lines[n - 1])
             for n in numbers
         ]
 
     def _add_authors(self, entries: Sequence[BlameEntry]) -> None:
         """Add the authors of their commits to entries, as git blame does."""
-        names = read_names(self._repo, dict.fromkeys(entry["oid"] for entry in entries))
+        names = read_names(self._repo, dict.fromkeys(entry.oid for entry in entries))
         for entry in entries:
-            entry["headers"] = [(b"author", encode_name(names[entry["oid"]]))]
+            entry.headers = [(b"author", encode_name(names[entry.oid]))]
 
     def _blame_lines(self, spans: Mapping[str, Spans]) -> dict[str, list[BlameEntry]]:
         """The entries of git blame for lines of files."""
@@ -279,11 +271,11 @@ class AddedLines:
         """The author of a line that a commit of the page added."""
         credit = None
         if self._may_trace:
-            credit = self._credited.get((entry["oid"], entry["path"]))
-        return credit and credit[0].get(entry["orig"], credit[1])
+            credit = self._credited.get((entry.oid, entry.path))
+        return credit and credit[0].get(entry.orig, credit[1])
 
     def _find_writer(self, entry: BlameEntry) -> LineWriter:
-        place = entry["oid"], entry["path"], entry["orig"], entry["content"]
+        place = entry.oid, entry.path, entry.orig, entry.content
         author = self._find_credited(entry) or self._evidence.find_author(*place)
-        name = decode_name(dict(entry["headers"]).get(b"author", b""))
-        return LineWriter(author, name, entry["oid"])
+        name = decode_name(dict(entry.headers).get(b"author", b""))
+        return LineWriter(author, name, entry.oid)

@@ -140,8 +140,8 @@ class Evidence:
         content = None
         for entry in groups.list_lines():
             if contents:
-                content = entry["content"]
-            yield entry, self.find_author(entry["oid"], entry["path"], entry["orig"], content)
+                content = entry.content
+            yield entry, self.find_author(entry.oid, entry.path, entry.orig, content)
 
     def _prefetch(
         self, lines: Mapping[CommitPath, Iterable[int]], contents: bool = False
@@ -382,13 +382,11 @@ class Evidence:
     def find_time(self, entry: BlameEntry, author: Author) -> int | None:
         """When a line was committed, or, if it is not, written, in seconds since 1970; None if
         that is not known.  author: the result of find_author()."""
-        if entry["oid"].strip("0"):
-            return int(dict(entry["headers"]).get(b"committer-time", b"0")) or None
+        if entry.is_committed:
+            return int(dict(entry.headers).get(b"committer-time", b"0")) or None
         if author["who"] == "unknown":  # the line may be another one than in the journal
             return None
-        return (
-            self.get_place(entry["oid"], entry["path"]).times.get(entry["orig"], 0) // 10**9 or None
-        )
+        return self.get_place(entry.oid, entry.path).times.get(entry.orig, 0) // 10**9 or None
 
     def find_default_author(self, commit: str) -> Author:
         """The author of a commit's lines for which nothing is recorded.

@@ -46,7 +46,7 @@ def start_blame(git: Git, options: Options) -> Callable[[], list[BlameEntry]]:
 
     git runs in its Git's directory.  The function raises Error with git's message.
     """
-    finish = _start_git(git, options["names"], _read_all, "--porcelain", *options["given"])
+    finish = _start_git(git, options.names, _read_all, "--porcelain", *options.given)
     return lambda: porcelain.parse_porcelain(finish()).entries
 
 
@@ -59,7 +59,7 @@ def start_groups(git: Git, options: Options) -> Callable[[], Groups]:
     else:
         form = "--porcelain"
         read = _read_groups
-    return _start_git(git, options["names"], read, form, *options["given"])
+    return _start_git(git, options.names, read, form, *options.given)
 
 
 def _read_all(running: Running) -> bytes:
@@ -82,7 +82,7 @@ def _read_groups(running: Running) -> Groups:
 def read_table(git: Git, options: Options) -> bytes:
     """The output of `git blame` with the person's arguments, for eyes.  Raises Error
     with git's message."""
-    return _start_git(git, options["names"], _read_all, *options["given"])()
+    return _start_git(git, options.names, _read_all, *options.given)()
 
 
 def group_by_place(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], Sequence[int]]:
@@ -90,10 +90,10 @@ def group_by_place(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], Seque
     groups: dict[tuple[str, str], list[range]] = {}
     for entry in entries:
         count = 1
-        if entry["content"] is None:
-            count = entry["count"]
-        numbers = range(entry["orig"], entry["orig"] + count)
-        groups.setdefault((entry["oid"], entry["path"]), []).append(numbers)
+        if entry.content is None:
+            count = entry.count
+        numbers = range(entry.orig, entry.orig + count)
+        groups.setdefault((entry.oid, entry.path), []).append(numbers)
     return {place: _join_ranges(ranges) for place, ranges in groups.items()}
 
 
@@ -107,9 +107,9 @@ def map_previous_paths(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], s
     """(commit, path there) -> path in the commit's parent, of entries that have one."""
     paths: dict[tuple[str, str], str] = {}
     for entry in entries:
-        for key, value in entry["headers"]:
+        for key, value in entry.headers:
             if key == b"previous":
-                paths[entry["oid"], entry["path"]] = decode_name(
+                paths[entry.oid, entry.path] = decode_name(
                     patches.unquote_name(value.split(b" ", 1)[1])
                 )
     return paths
@@ -236,13 +236,11 @@ def _locate(git: Git, *question: str) -> bytes:
 def read_margins(git: Git, options: Options, rows: Sequence[Row]) -> list[tuple[bytes, bytes]]:
     """(git's text before the author, git's text between number and content) of each line of the
     table: colours, scores and marks."""
-    width = len(str(max((row["final"] + row["count"] - 1 for row in rows), default=0)))
+    width = len(str(max((row.final + row.count - 1 for row in rows), default=0)))
     margins = []
-    lines = iter(
-        _start_git(git, options["names"], _read_all, "-s", *options["given"])().split(b"\n")
-    )
+    lines = iter(_start_git(git, options.names, _read_all, "-s", *options.given)().split(b"\n"))
     for row in rows:
-        for final, content in enumerate(BytesIO(row["content"]), row["final"]):
+        for final, content in enumerate(BytesIO(row.content), row.final):
             line = next(lines)
             end = len(line) - len(content) + 1
             number = b" %*d) " % (width, final)
@@ -255,8 +253,8 @@ def find_asked_path(repo: Repo, git: Git, options: Options, entries: Sequence[Bl
     """The path of the blamed file, from the top of the worktree."""
     top = repo.top or "."
     prefix = os.path.relpath(os.path.realpath(git.cwd), os.path.realpath(top))
-    args = [os.path.normpath(os.path.join(prefix, name)) for name in options["names"]]
-    paths = {entry["path"] for entry in entries}
+    args = [os.path.normpath(os.path.join(prefix, name)) for name in options.names]
+    paths = {entry.path for entry in entries}
     # `<rev> <file>`, or `<file> <rev>`, which git accepts too.
     likely = [a for a in reversed(args) if a in paths or os.path.lexists(os.path.join(top, a))]
     return encode_name((likely or args or [""])[0])
@@ -383,7 +381,7 @@ class History:
         except Error:
             return {}
         self.checkpoints |= map_checkpoints(author for _, author in rows)
-        return {row["final"] - 1: self._name(author) for row, author in rows}
+        return {row.final - 1: self._name(author) for row, author in rows}
 
 
 def map_checkpoints(authors: Iterable[Author]) -> dict[Writer, str]:

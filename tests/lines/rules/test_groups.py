@@ -56,13 +56,13 @@ def test_groups_have_the_lines_of_the_output(
     lines = parsed.entries
     assert groups.rest == parsed.rest
     assert b"".join(groups.contents) == b"".join(
-        (e["content"] or b"") + b"\n" for e in parsed.entries
+        (e.content or b"") + b"\n" for e in parsed.entries
     )
     seen = [
-        (entry["oid"], entry["path"], entry["orig"] + n, entry["final"] + n)
+        (entry.oid, entry.path, entry.orig + n, entry.final + n)
         for entry in groups.entries
-        for n in range(entry["count"])
+        for n in range(entry.count)
     ]
-    assert seen == [(e["oid"], e["path"], e["orig"], e["final"]) for e in lines]
-    assert [e["count"] for e in groups.entries] == [e["count"] for e in lines if e["count"]]
-    assert [e["headers"] for e in groups.entries] == [e["headers"] for e in lines if e["count"]]
+    assert seen == [(e.oid, e.path, e.orig, e.final) for e in lines]
+    assert [e.count for e in groups.entries] == [e.count for e in lines if e.count]
+    assert [e.headers for e in groups.entries] == [e.headers for e in lines if e.count]
