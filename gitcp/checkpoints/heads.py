@@ -114,8 +114,8 @@ class Heads:
 
 def list_sent(content: Content) -> list[str]:
     """The prompts that the person of a stored session sent, in order."""
-    spoken = conversation.list_prompts(content["transcript"])
-    return prompt_text.list_sent(spoken, prompt_text.join_prompts(content["prompts"]))
+    spoken = conversation.list_prompts(content.transcript)
+    return prompt_text.list_sent(spoken, prompt_text.join_prompts(content.prompts))
 
 
 def _locate(repo: Repo) -> str:

@@ -310,7 +310,7 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> Forgetting:
         checkpoint_id = checkpoint["checkpoint_id"]
         for index in indices:
             session = stored.read_session(repo.objects, checkpoint, index)
-            pictures.forget_pictures(repo, session["transcript"])
+            pictures.forget_pictures(repo, session.transcript)
         tree = _write_emptied(repo.objects, checkpoint, indices, time)
         trees.setdefault(ref, {})[checkpoint_id] = tree
         counts[ref] = counts.get(ref, 0) + len(indices)

@@ -10,7 +10,7 @@ from gitcp.checkpoints.transcripts import CHUNKS, hash_chunks, hash_content
 from gitcp.errors import Error
 from gitcp.git import decode_name, format_now, gitdir, refs
 from gitcp.git.objects import TREE, edit_tree, read_tree, write_commit, write_tree
-from gitcp.text import console, json, line_credit, prompt_text
+from gitcp.text import console, json, line_credit, prompt_text, value_class
 from gitcp.text.ids import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 
 TYPE_CHECKING = False
@@ -45,24 +45,27 @@ if TYPE_CHECKING:
         sessions: list[SessionEntry]
         lacks: list[str]
 
-    class Content(TypedDict):
-        """What one session stored; hash: "match", "differs" or "absent"."""
-
-        index: int
-        session_id: str
-        metadata: dict[str, Any]
-        transcript: bytes
-        prompts: list[str]
-        context: str
-        content_hash: str
-        hash: str
-        tasks: list[str]
-        lacks: list[str]
-
 
 BLOB = "100644"
 FILES = (BLOB, "100755")
 _STRATEGY = "manual-commit"
+
+
+@value_class
+class Content:
+    """What one session stored; hash: "match", "differs" or "absent".  lacks: the parts that could
+    not be read."""
+
+    index: int
+    session_id: str
+    metadata: dict[str, Any]
+    transcript: bytes
+    prompts: list[str]
+    context: str
+    content_hash: str
+    hash: str
+    tasks: list[str]
+    lacks: list[str]
 
 
 class Checkpoint:
@@ -758,18 +761,19 @@ def read_session(objects: Objects, checkpoint: StoredCheckpoint, which: int | st
     transcript = parts.read_transcript(files, folder)
     stored = decode_name(parts.read_blob(files, format.HASH, folder) or b"").strip()
     tasks = files.get("tasks") or parts.read_tree(checkpoint["tree"]).get("tasks")
-    return {
-        "index": entry["index"],
-        "session_id": entry["session_id"],
-        "metadata": entry["metadata"],
-        "transcript": transcript,
-        "prompts": parts.read_prompts(files, folder),
-        "context": decode_name(parts.read_blob(files, format.CONTEXT, folder) or b""),
-        "content_hash": stored,
-        "hash": _compare_hash(stored, transcript, [files[name][1] for name in list_chunks(files)]),
-        "tasks": _choose_tasks(checkpoint, entry, parts.list_paths(tasks, "tasks")),
-        "lacks": parts.damage.lacks,
-    }
+    chunks = [files[name][1] for name in list_chunks(files)]
+    return Content(
+        entry["index"],
+        entry["session_id"],
+        entry["metadata"],
+        transcript,
+        parts.read_prompts(files, folder),
+        context=decode_name(parts.read_blob(files, format.CONTEXT, folder) or b""),
+        content_hash=stored,
+        hash=_compare_hash(stored, transcript, chunks),
+        tasks=_choose_tasks(checkpoint, entry, parts.list_paths(tasks, "tasks")),
+        lacks=parts.damage.lacks,
+    )
 
 
 def _choose_tasks(checkpoint: StoredCheckpoint, entry: SessionEntry, paths: list[str]) -> list[str]:

@@ -127,7 +127,7 @@ def _read_stored(repo: Repo, author: Author) -> _Transcripts:
         content = read_session(repo.objects, checkpoint, author["session_id"])
     except Error:
         return _Transcripts()
-    return _Transcripts(content["transcript"], _read_tasks(repo, checkpoint))
+    return _Transcripts(content.transcript, _read_tasks(repo, checkpoint))
 
 
 def _read_live(repo: Repo, session_id: str, tool_use_id: str) -> _Transcripts:

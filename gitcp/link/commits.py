@@ -572,15 +572,15 @@ def summarize_sessions(repo: Repo, checkpoint_id: str, force: bool) -> Iterator[
     checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
     for entry in checkpoint["sessions"]:
         session = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
-        metadata = session["metadata"]
-        if (metadata.get("summary") and not force) or not session["transcript"]:
+        metadata = session.metadata
+        if (metadata.get("summary") and not force) or not session.transcript:
             continue
         start = metadata.get("checkpoint_transcript_start")
         start = start if isinstance(start, int) else 0
-        dialogue = conversation.list_entries(session["transcript"], start)
+        dialogue = conversation.list_entries(session.transcript, start)
         request = schema.build_request(metadata.get("files_touched") or (), dialogue)
         summary = _redact_summary(repo, schema.parse_summary(_ask_model(repo, request)))
-        session_id = session["session_id"]
+        session_id = session.session_id
         data: writing.SessionData = {"session_id": session_id}
         data["metadata"] = {"summary": summary}
         subject = f"Update summary for checkpoint {checkpoint_id} (session: {session_id})"
@@ -751,12 +751,16 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
                 continue
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
             sent = heads.list_sent(content)
-            part = schema.build_part(content["metadata"], sent)
-            more = {key: content[key] for key in ("hash", "tasks", "transcript")}
+            part = schema.build_part(content.metadata, sent)
+            more: Record = {
+                "hash": content.hash,
+                "tasks": content.tasks,
+                "transcript": content.transcript,
+            }
             more["prompts"] = sent
             turns = {
-                "linked_turns": _list_linked_turns(content["metadata"]),
-                "model": find_model(content["metadata"].get("turns")),
+                "linked_turns": _list_linked_turns(content.metadata),
+                "model": find_model(content.metadata.get("turns")),
             }
             known_heads.add([part], [entry])
             contents.append({"index": entry["index"], **part, **more, **turns})

@@ -210,7 +210,7 @@ def _note_condensed(repo: Repo, state: State) -> None:
     longest = b""
     for checkpoint in listing.list_checkpoints(repo):
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
-            transcript = read_session(repo.objects, checkpoint, name)["transcript"]
+            transcript = read_session(repo.objects, checkpoint, name).transcript
             longest = max(longest, transcript, key=len)
     scan = find_client(state.get("agent_type", "")).scan
     if longest:

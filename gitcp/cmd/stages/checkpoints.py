@@ -52,7 +52,7 @@ def read_checkpoint(_: object, args: Namespace) -> Iterator[Record]:
     if args.transcript:
         cli.write_bytes(temporary["transcript"] for temporary in _take_temporary(args))
         for _checkpoint, sessions in _read_stored(args):
-            cli.write_bytes(content["transcript"] for content in sessions)
+            cli.write_bytes(content.transcript for content in sessions)
         return
     for temporary in _take_temporary(args):
         size = len(temporary.pop("transcript"))
@@ -75,21 +75,21 @@ def _take_temporary(args: Namespace) -> Iterator[Record]:
 
 
 def _build_record(checkpoint_id: str, content: Content) -> Record:
-    if content["lacks"]:
-        lacks = {"lacks": content["lacks"]}
+    if content.lacks:
+        lacks = {"lacks": content.lacks}
     else:
         lacks = {}
     return {
         "type": "session",
         "checkpoint_id": checkpoint_id,
-        "index": content["index"],
-        "session_id": content["session_id"],
-        "metadata": content["metadata"],
-        "prompts": content["prompts"],
-        "transcript_bytes": len(content["transcript"]),
-        "content_hash": content["content_hash"],
-        "hash": content["hash"],
-        "tasks": content["tasks"],
+        "index": content.index,
+        "session_id": content.session_id,
+        "metadata": content.metadata,
+        "prompts": content.prompts,
+        "transcript_bytes": len(content.transcript),
+        "content_hash": content.content_hash,
+        "hash": content.hash,
+        "tasks": content.tasks,
         **lacks,
     }
 

@@ -151,7 +151,7 @@ def _verify_checkpoint(
     hashes = {}
     for entry in checkpoint["sessions"]:
         stored = read_session(repo.objects, checkpoint, entry["index"])
-        hashes[entry["session_id"]] = stored["hash"]
+        hashes[entry["session_id"]] = stored.hash
     commit = read_commit(repo.objects, oid)
     if commit:
         changed = objects.read_changes(repo.objects, commit)[1]

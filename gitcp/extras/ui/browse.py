@@ -177,7 +177,7 @@ class Sessions:
         if record["checkpoint"]:
             stored = read_checkpoint(self._repo, record["checkpoint"])
             content = read_session(self._repo.objects, stored, session_id)
-            return content["transcript"], str(content["metadata"].get("agent") or "")
+            return content.transcript, str(content.metadata.get("agent") or "")
         try:
             kept = conversation.read_session(self._repo, session_id)
         except Error:

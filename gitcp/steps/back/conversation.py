@@ -286,8 +286,8 @@ def read_checkpoints(repo: Repo, ids: Iterable[str]) -> Iterator[Stored]:
         checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
         for entry in checkpoint["sessions"]:
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
-            agent = str(content["metadata"].get("agent") or _AGENT)
-            yield Stored(content["session_id"], agent, content["transcript"])
+            agent = str(content.metadata.get("agent") or _AGENT)
+            yield Stored(content.session_id, agent, content.transcript)
 
 
 def read_temporary(objects: Objects, oid: str) -> Stored:

@@ -371,13 +371,13 @@ def _list_stored_prompts(
 ) -> list[str]:
     """The prompts of a session or turn that led to parts of a commit, by its checkpoint."""
     content = read_session(repo.objects, stored, key.session_id)
-    causes = schema.build_part(content["metadata"] or {})["files"]
+    causes = schema.build_part(content.metadata or {})["files"]
     asked: list[str] = []
     for part in parts:
         cause = causes.get(part.path)
         if cause and key.turn in ("", cause["turn_id"]):
             asked.append(cause["prompt"])
-    return schema.choose_prompts(asked, content["prompts"])
+    return schema.choose_prompts(asked, content.prompts)
 
 
 def _need_last(repo: Repo, head: str) -> Commit:

@@ -49,10 +49,10 @@ def test_every_session_of_the_real_sample_is_read_whole(sample: Repo, cid: str) 
     assert {s["directory"] for s in found["sessions"]} == dirs
     for entry, content in zip(found["sessions"], contents, strict=True):
         stored = json.loads(blob(f"{at}/{entry['directory']}/metadata.json", sample.top))
-        assert content["session_id"] == stored["session_id"]
+        assert content.session_id == stored["session_id"]
         full = f"{entry['directory']}/full.jsonl"
-        assert content["transcript"] == (blob(f"{at}/{full}", sample.top) if full in names else b"")
-        assert isinstance(content["metadata"]["files_touched"], list)
+        assert content.transcript == (blob(f"{at}/{full}", sample.top) if full in names else b"")
+        assert isinstance(content.metadata["files_touched"], list)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_every_session_of_the_real_sample_is_read_whole(sample: Repo, cid: str) 
 def test_a_hash_is_reported_and_never_fails(sample: Repo, variation: str, hash_says: str) -> None:
     assert has(variation)
     for cid in has(variation):
-        assert hash_says in [content["hash"] for content in read(sample, cid)[1]]
+        assert hash_says in [content.hash for content in read(sample, cid)[1]]
 
 
 def test_gaps_in_the_numbers_are_followed_by_path(sample: Repo) -> None:
@@ -81,7 +81,7 @@ def test_doubled_paths_and_unlisted_sessions_are_found(sample: Repo) -> None:
 
 def test_steps_count_is_the_checkpoints_count(sample: Repo) -> None:
     for cid in has("s:steps_count"):
-        assert read(sample, cid)[1][0]["metadata"]["checkpoints_count"] > 0
+        assert read(sample, cid)[1][0].metadata["checkpoints_count"] > 0
 
 
 def test_a_listing_has_every_checkpoint_once_in_order(sample: Repo) -> None:
@@ -115,7 +115,7 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
     git("update-ref", "refs/heads/entire/sessions", git("commit-tree", "-m", "x", top))
     found, contents = read(Repo.find(), "aabbccddeeff")
     assert [s["session_id"] for s in found["sessions"]] == ["new", "old"]
-    assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n"]
+    assert [c.transcript for c in contents] == [b"{}\n", b"old\n"]
     assert len(list(listing.list_checkpoints(Repo.find()))) == 1
     git("config", "gitcp.store", "refs")
     r = Repo.find()
@@ -123,7 +123,7 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
         writing.write_sessions(r, [("aabbccddeeff", session("third"))])
     found, contents = read(r, "aabbccddeeff")
     assert [s["session_id"] for s in found["sessions"]] == ["new", "old", "third"]
-    assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n", b""]
+    assert [c.transcript for c in contents] == [b"{}\n", b"old\n", b""]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_session_is_found_by_index_and_by_id(tmp_path: Path) -> None:
 
 def test_tasks_of_a_checkpoint_are_named(tmp_path: Path) -> None:
     repo = unbundle("v1-four", tmp_path / "r")
-    assert read(repo, "4c11cdc0fdc8")[1][0]["tasks"] == [
+    assert read(repo, "4c11cdc0fdc8")[1][0].tasks == [
         "toolu_01FIXTASK00000/agent-ag1.jsonl",
         "toolu_01FIXTASK00000/checkpoint.json",
     ]
@@ -179,4 +179,4 @@ def test_of_a_session_that_is_there_twice_the_later_is_meant(sample: Repo) -> No
         found = checkpoints.read_checkpoint(sample, "bde5096363d6")
         first, second = found["sessions"]
         assert first["session_id"] == second["session_id"]
-        assert checkpoints.read_session(sample.objects, found, first["session_id"])["index"] == 1
+        assert checkpoints.read_session(sample.objects, found, first["session_id"]).index == 1

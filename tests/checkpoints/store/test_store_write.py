@@ -114,10 +114,10 @@ def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live:
             r, [(A, {"session_id": "s1", "transcript": stored})], subject=subject
         )
         after = read_session(r.objects, read_checkpoint(r, A), 0)
-    assert after["transcript"] == before["transcript"] + line(99)
-    assert after["hash"] == "match"
-    assert after["prompts"] == before["prompts"]
-    assert after["metadata"] == before["metadata"]
+    assert after.transcript == before.transcript + line(99)
+    assert after.hash == "match"
+    assert after.prompts == before.prompts
+    assert after.metadata == before.metadata
     assert git("log", "-1", "--format=%s", V1) == subject
 
 

@@ -55,9 +55,7 @@ def test_groups_have_the_lines_of_the_output(
     parsed = porcelain.parse_porcelain(output)
     lines = parsed.entries
     assert groups.rest == parsed.rest
-    assert b"".join(groups.contents) == b"".join(
-        (e.content or b"") + b"\n" for e in parsed.entries
-    )
+    assert b"".join(groups.contents) == b"".join((e.content or b"") + b"\n" for e in parsed.entries)
     seen = [
         (entry.oid, entry.path, entry.orig + n, entry.final + n)
         for entry in groups.entries

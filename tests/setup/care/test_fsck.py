@@ -245,7 +245,7 @@ def test_a_hash_of_chunks_is_checked_by_their_ids(store: Store) -> None:
         store.put("0/content_hash.txt", hash_chunks(chunks).encode())
         checkpoint = read_checkpoint(Repo.find(str(store.path)), store.cid)
         with Objects(store.repo):
-            read = read_session(store.repo.objects, checkpoint, 0)["hash"]
+            read = read_session(store.repo.objects, checkpoint, 0).hash
         answers[read] = [finding["kind"] for finding in store.check()]
     assert answers == {"match": [], "differs": ["bad-hash"]}
 
