@@ -711,9 +711,7 @@ def add_index(repo: Location, name: str, data: bytes) -> None:
     path = _locate_file(repo)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
-        if os.path.isdir(repo.join_shared()):
-            repo.make_folder(os.path.dirname(path))
-        fd = files.open_file(path, flags)
+        fd = _open_file(repo, path, flags)
         try:
             size = os.fstat(fd).st_size
             if not size:
@@ -725,6 +723,16 @@ def add_index(repo: Location, name: str, data: bytes) -> None:
             os.close(fd)
     except (Error, OSError):
         pass  # hooks then read the pack's own index
+
+
+def _open_file(repo: Location, path: str, flags: int) -> int:
+    try:
+        return files.open_file(path, flags)
+    except FileNotFoundError:
+        if not os.path.isdir(repo.join_shared()):
+            raise  # gitcp is not enabled here
+    repo.make_folder(os.path.dirname(path))
+    return files.open_file(path, flags)
 
 
 def forget_file(repo: Location) -> None:

@@ -30,8 +30,9 @@ def locate_record(repo: Repo) -> str:
 
 def may_lack_some(repo: Repo) -> bool:
     """Whether some conversation that is known may not have been recorded."""
-    flag = repo.join_shared_cache(FLAG)
-    return os.path.exists(locate_record(repo)) and not os.path.exists(flag)
+    if os.path.exists(repo.join_shared_cache(FLAG)):
+        return False
+    return os.path.exists(locate_record(repo))
 
 
 def is_look_due(repo: Repo) -> bool:
