@@ -3,7 +3,8 @@ configured: they alone import inside functions."""
 
 HOT = set(
     """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript
-    gitcp.agents.transcripts gitcp.checkpoints.format gitcp.checkpoints.format.keys
+    gitcp.agents.transcripts gitcp.agents.transcripts.transcript_facts
+    gitcp.checkpoints.format gitcp.checkpoints.format.keys
     gitcp.checkpoints.format.orphan_rules gitcp.checkpoints.links gitcp.checkpoints.notes
     gitcp.checkpoints.redact gitcp.checkpoints.redact.assigned
     gitcp.checkpoints.redact.encoded gitcp.checkpoints.redact.random_runs

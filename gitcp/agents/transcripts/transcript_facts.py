@@ -5,7 +5,6 @@ transcripts that are one document.
 from __future__ import annotations
 
 from gitcp.agents import transcripts
-from gitcp.agents.transcripts import agent_words
 from gitcp.text import json, prompt_text
 from gitcp.text.json import ensure_object, list_objects
 
@@ -177,6 +176,8 @@ def make_path_lister(kinds: Mapping[str, str], keys: Sequence[str]) -> transcrip
     def list_written_paths(name: str, arguments: dict[str, Any]) -> list[str]:
         if name in ("apply_patch", "ApplyPatch"):
             texts = (value for value in arguments.values() if isinstance(value, str))
+
+            from gitcp.agents.transcripts import agent_words
 
             return agent_words.list_paths("\n".join(texts))
         values = map(arguments.get, keys) if kinds.get(name) == "write" else ()
