@@ -12,7 +12,6 @@ from gitcp.git import gitdir, refs
 from gitcp.git.files import exclusive
 from gitcp.record import session
 from gitcp.record.session import phases
-from gitcp.record.snapshot import scan
 from gitcp.record.stream import list_branches, list_sessions, map_named_paths, peek_tip
 
 TYPE_CHECKING = False
@@ -155,6 +154,8 @@ def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
                 files.add(p)
     session_ids = list_sessions(repo.objects, tip)
     files.update(*map_named_paths(repo, tip["stream"], session_ids).values())
+    from gitcp.record.snapshot import scan
+
     if not scan.list_dirty(repo, files, head):
         git.append_trace("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
