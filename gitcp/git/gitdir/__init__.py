@@ -11,7 +11,7 @@ place      Answers, find_top, is_tracked                         rev-parse, ls-f
 config     Answers.read_config, ask_config                       config --list
 refs       find_ref, find_head, read_head, list_stored,          rev-parse, symbolic-ref,
            may_be_below, may_end, find_pseudo_ref,               for-each-ref
-           stamp_branches
+           stamp_branches, has_many_branches
 reflogs    read_log, measure_log                                 log -g
 index      equals_tree, drop_listed; `index_file`                diff-index, ls-files --debug,
                                                                  update-index --index-info
@@ -574,6 +574,7 @@ def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] |
 
 _BRANCHES = "refs/heads", "refs/remotes", "logs"
 _MOST = 2000  # directories and files that are looked at
+_MANY = 300  # branches
 # ns for which the time of a directory may stay the same though it changes: where times are of
 # seconds, and elsewhere.
 _COARSE = 2_000_000_000
@@ -610,6 +611,20 @@ def stamp_branches(repo: Location) -> list[list[object]]:
             return []
         stamps.append([folder, changed])
     return stamps
+
+
+def has_many_branches(repo: Location) -> bool:
+    """Whether there are so many branches, here or of remotes, in files of their own that git reads
+    them for longer than it takes to start."""
+    if not has_files(repo):
+        return False
+    count = 0
+    for top in _BRANCHES[:2]:
+        for _, _, names in os.walk(os.path.join(repo.common, top)):
+            count += len(names)
+            if count > _MANY:
+                return True
+    return False
 
 
 def _read_settled_time(folder: str) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from gitcp.checkpoints import listing
 from gitcp.checkpoints.stored import find_checkpoint
 from gitcp.errors import GitError
-from gitcp.git import commit_message, gitdir
+from gitcp.git import commit_message, decode_name, gitdir, refs
 from gitcp.git.kept import Kept, make_key
 from gitcp.git.objects import need_commit, object_lists, parse_ident, read_commit
 from gitcp.git.objects.object_lists import is_ancestor, list_commits
@@ -276,11 +276,39 @@ def _list_off_branches(repo: Repo) -> list[str]:
     if stamp:
         known = kept.find(key)
     if known is None:
-        known = [*_list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")]
+        known = _ask_off_branches(repo)
         if stamp:
             kept.keep(key, known)
             kept.save()
     return known
+
+
+def _ask_off_branches(repo: Repo) -> list[str]:
+    """_list_off_branches() by git.  Where branches are many, git reads them only if HEAD and the
+    branches that it was on lack one of the commits."""
+    if gitdir.has_many_branches(repo):
+        tips = _list_tips_of_head(repo)
+        if tips and not _list_reflog(repo, 1, "--not", *tips):
+            return []
+    return [*_list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")]
+
+
+def _list_tips_of_head(repo: Repo) -> list[str]:
+    """The commits of HEAD and of the branches that HEAD was on lately; [] if it is unborn."""
+    head = refs.read_head(repo)
+    if head is None:
+        return []
+    names: dict[str, None] = {}
+    for _, _, reason in refs.list_head_moves(repo)[-_RECENT:]:
+        _, is_switch, left = reason.partition(b"checkout: moving from ")
+        if is_switch:
+            names[decode_name(left.partition(b" to ")[0])] = None
+    tips = [head]
+    for name in names:
+        tip = refs.read_ref(repo, f"refs/heads/{name}")
+        if tip:
+            tips.append(tip)
+    return tips
 
 
 def _list_reflog(repo: Repo, limit: int = _MOST, *args: str) -> dict[str, list[str]]:
