@@ -7,12 +7,14 @@ from gitcp.text.ids import HEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     Shape = Any
 
 
 _ODD = frozenset("~^:?*[\\\x7f").union(map(chr, range(33)))  # in no name of a ref
+_DIGITS = b"0123456789abcdef"
 _LARGEST = 1 << 63  # times in ns are below it too
 
 
@@ -64,9 +66,35 @@ def is_files(value: object) -> bool:
 
 def is_entries(value: object) -> bool:
     """An object of the entries of a worktree: path -> [mode, oid], null for what is gone."""
-    if not isinstance(value, dict) or not all(map(is_path, value)):
+    if not isinstance(value, dict) or not _are_paths(value):
         return False
-    return all(entry is None or is_entry(entry) for entry in value.values())
+    modes = set()
+    names = [""]
+    for entry in value.values():
+        if entry is None:
+            continue
+        if type(entry) is not list or len(entry) != 2 or type(entry[1]) is not str:
+            return False
+        if type(entry[0]) is not str or len(entry[1]) > 64:
+            return False
+        modes.add(entry[0])
+        names.append(entry[1])
+    digits = "".join(names)
+    is_hex = digits.isascii() and not digits.encode().translate(None, _DIGITS)
+    return is_hex and all(map(is_mode, modes))
+
+
+def _are_paths(paths: Iterable[object]) -> bool:
+    """Whether all are paths inside the worktree, asked at once: there may be thousands."""
+    texts: list[str] = []
+    for path in paths:
+        if not isinstance(path, str) or not path or path[0] == "/":
+            return False
+        texts.append(path)
+    together = "/".join(texts)
+    if "\0" in together:
+        return False
+    return ".." not in together or ".." not in together.split("/")
 
 
 def is_entry(value: object) -> bool:

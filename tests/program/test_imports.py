@@ -60,8 +60,8 @@ LOOKS = {
     "PreToolUse": 22,
     "PostToolUse": 24,
     "Stop": 63,
-    "prepare-commit-msg": 22,
-    "post-commit": 60,
+    "prepare-commit-msg": 23,
+    "post-commit": 61,
 }
 # How often a hook itself waits for the disk: two for a pack and its index, one for a state, which
 # come before the refs that git syncs.

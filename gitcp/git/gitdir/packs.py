@@ -235,11 +235,16 @@ class Packs:
 
     def list_held(self, oids: Collection[str]) -> set[str]:
         """The objects among oids that are stored here."""
-        held = self._entries.keys() & oids
+        wanted = set(oids)
+        held = wanted.intersection(self._entries)
+        wanted -= held
         for name, index in self._read_indexes().items():
-            more = index.list_held(oids) - held
+            if not wanted:
+                break
+            more = index.list_held(wanted)
             if more and self._restart_age(name):
                 held |= more
+                wanted -= more
         return held
 
     def _restart_age(self, name: str) -> bool:
@@ -557,6 +562,7 @@ def count_objects(repo: Location) -> int | None:
 _SMALL = 1 << 16  # bytes of an index in the file
 _MOST = 1 << 22  # bytes of the file
 _DEEPEST = 50  # deltas between an object and one that is whole; git makes no more
+_AT_ONCE = 32  # names that are read together in the time in which one is looked for
 _HEAD = 512  # bytes of a pack that are read to tell which objects are alike: zlib has tables first
 
 
@@ -593,11 +599,11 @@ class Index:
         """Whether the pack has an object."""
         return self._find_number(oid) >= 0
 
-    def list_held(self, oids: Collection[str]) -> set[str]:
+    def list_held(self, oids: set[str]) -> set[str]:
         """Those of some objects that the pack has."""
-        if not self._data:
-            return {oid for oid in oids if self.has(oid)}
-        return set(oids).intersection(self.list_oids())
+        if self._data or len(oids) * _AT_ONCE > pack_format.count_objects(self._head):
+            return oids.intersection(self.list_oids())
+        return {oid for oid in oids if self.has(oid)}
 
     def list_oids(self) -> list[str]:
         """The objects that the pack has."""

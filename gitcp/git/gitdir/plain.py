@@ -19,7 +19,7 @@ from gitcp.git.files import locate_scratch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import BinaryIO
 
     from gitcp.git import Location
@@ -162,9 +162,9 @@ class Index:
         """Whether the pack has an object."""
         return oid in self._oids
 
-    def list_held(self, oids: Collection[str]) -> set[str]:
+    def list_held(self, oids: set[str]) -> set[str]:
         """Those of some objects that the pack has."""
-        return self._oids & {*oids}
+        return self._oids & oids
 
     def list_oids(self) -> set[str]:
         """The objects that the pack has."""

@@ -590,7 +590,9 @@ def compare_trees(
         return
     a = read_tree(objects, old) if old else {}
     b = read_tree(objects, new) if new else {}
-    for name in sorted(name for name in {*a, *b} if a.get(name) != b.get(name)):
+    names = a.keys() ^ b.keys()
+    names |= {name for name in a.keys() & b.keys() if a[name] != b[name]}
+    for name in sorted(names):
         path = prefix + name
         if path == without:
             continue

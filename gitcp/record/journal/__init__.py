@@ -464,16 +464,23 @@ class Journal:
 
     def read_last_seen(self) -> LastSeen:
         """What was last seen of the worktree."""
+        return read_last_seen(self.repo, self.lines, self.look)
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """The newest look at the whole worktree, as read_look() returns it."""
         if self._look is None:
             self._look = read_look(self.repo)
-        return read_last_seen(self.repo, self.lines, self._look)
+        return self._look
 
     def save_look(self, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
         """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us; add
         the line that tells of it."""
         look = {"head": head, "at": at, "dirty": dirty, "cost": cost}
-        files.write_private(self.repo, self.repo.join_own("look"), json.dumps(look).encode())
+        path = self.repo.join_own("look")
+        files.write_private(self.repo, path, json.dumps(look).encode())
         self._look = look
+        _LOOKS.pop(path, None)
         self.append([LookLine({"look": at})])
 
     def append(self, lines: Sequence[JournalLine], waiting: bool = False) -> None:
@@ -646,12 +653,28 @@ def copy_journal(repo: Repo) -> JournalCopy:
 # The last seen content of each path: the newest look at the whole worktree, and the edits since.
 #
 # The look is stored in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, cost (us).
+_LOOKS: dict[str, tuple[files.Stamp, dict[str, Any]]] = memory.get_table("looks")  # by path
 _SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
 
 
 def read_look(repo: Repo) -> dict[str, Any]:
     """The newest look at the whole worktree; {} before the first one."""
-    return files.load_cache(repo.join_own("look"), shapes.LOOK) or {}
+    path = repo.join_own("look")
+    stamp = files.read_stamp(path)
+    known = _LOOKS.get(path)
+    if known is None or known[0] != stamp:
+        known = _LOOKS[path] = stamp, _load_look(path)
+    return known[1]
+
+
+def _load_look(path: str) -> dict[str, Any]:
+    look: dict[str, Any] = files.load_cache(path, shapes.LOOK) or {}
+    if look:
+        dirty: dict[str, Version] = {}
+        for name, entry in look["dirty"].items():
+            dirty[name] = (entry[0], entry[1]) if entry else None
+        look["dirty"] = dirty
+    return look
 
 
 class LastSeen:
@@ -673,7 +696,7 @@ class LastSeen:
         what a call has seen since, after the last edit."""
         self._repo = repo
         self._lines = lines
-        self._look = look
+        self._dirty: Mapping[str, Version] = look.get("dirty", {})
         self._since = edits
         self._looked = looked
         self._opened: dict[str, int] | None = None
@@ -687,7 +710,17 @@ class LastSeen:
     @property
     def paths(self) -> set[str]:
         """The paths that differed from HEAD at the look, or have an edit since."""
-        return {*self._look.get("dirty", ()), *self._since}
+        return {*self._dirty, *self._since}
+
+    def list_differing(self, dirty: Mapping[str, Version]) -> set[str]:
+        """The paths whose last seen entry may be another one than now.  dirty: the entries of now
+        that differ from HEAD's."""
+        paths = {*self._since, *self._looked.keys() & {*self._dirty, *dirty}}
+        paths |= self._dirty.keys() ^ dirty.keys()
+        for path in self._dirty.keys() & dirty.keys():
+            if self._dirty[path] != dirty[path]:
+                paths.add(path)
+        return paths
 
     def get_entry(self, path: str) -> Version:
         """The last seen entry of a path; None without one."""
@@ -695,9 +728,8 @@ class LastSeen:
             return self._since[path].after
         if path in self._looked:
             return self._looked[path]
-        dirty = self._look.get("dirty", {})
-        if path in dirty:
-            return parse_entry(dirty[path])
+        if path in self._dirty:
+            return self._dirty[path]
         return self.get_committed(path)
 
     def get_committed(self, path: str) -> Version:

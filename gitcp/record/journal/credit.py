@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp import memory
 from gitcp.record.journal.line_kinds import (
     CheckpointLine,
     Closing,
@@ -108,7 +109,9 @@ def list_writers(lines: Lines, paths: Container[str]) -> set[str]:
     found: set[str] = set()
     for edit in list_edits(lines):
         if edit.path in paths:
-            found |= {edit.author[0], edit.cause[0]}
+            found.add(edit.author[0])
+            if "by" in edit.keys:
+                found.add(edit.cause[0])
     return found - {""}
 
 
@@ -502,10 +505,41 @@ def list_edits_since_opening(lines: list[JournalLine], session_id: str, call_id:
     return list_edits(lines[start:])
 
 
+class _Listed:
+    """The open edits of the lines of a journal."""
+
+    __slots__ = ("lines", "open_edits")
+
+    def __init__(self, lines: list[JournalLine], open_edits: list[Edit]) -> None:
+        self.lines = lines
+        self.open_edits = open_edits
+
+    def read_on(self, lines: list[JournalLine]) -> list[Edit] | None:
+        """The open edits of lines that begin with those; None if others settle some of them."""
+        length = len(self.lines)
+        more = lines[length:]
+        if lines[:length] != self.lines or any(isinstance(line, Settlement) for line in more):
+            return None
+        return self.open_edits + list_edits(more)
+
+
+_LISTED: dict[str, _Listed] = memory.get_table("open edits")  # by "last", what was listed last
+
+
 def list_open_edits(lines: Lines) -> list[Edit]:
     """The edits that no commit has settled, in their order.
 
     An edit of a path that commits settled without this edit says so: see Edit.is_left."""
+    lines = [*lines]
+    known = _LISTED.get("last")
+    found = known.read_on(lines) if known else None
+    if found is None:
+        found = _list_open_edits(lines)
+    _LISTED["last"] = _Listed(lines, found)
+    return [*found]
+
+
+def _list_open_edits(lines: Lines) -> list[Edit]:
     open_edits: dict[str, list[tuple[int, Edit]]] = {}
     for number, line in enumerate(lines):
         if isinstance(line, Edit):

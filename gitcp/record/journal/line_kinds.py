@@ -164,12 +164,14 @@ class WrittenLine(JournalLine):
     def author(self) -> Writer:
         """Who wrote the lines; UNKNOWN if it names nobody."""
         who = self.keys.get("who")
-        writer = _parse_writer(who)
-        if writer:
-            return writer
-        if isinstance(who, str) and who in _WORDS:
-            return ("", who, "")
-        return UNKNOWN
+        if isinstance(who, str):
+            return ("", who, "") if who in _WORDS else UNKNOWN
+        return _parse_writer(who) or UNKNOWN
+
+    @property
+    def is_persons_alone(self) -> bool:
+        """Whether the person wrote the lines, and no call of a session led to that."""
+        return self.keys.get("who") == "person" and "by" not in self.keys
 
     @property
     def cause(self) -> Writer:

@@ -79,8 +79,11 @@ def _leads_on(repo: Repo, base: str, head: str) -> bool:
 
 
 def _look_at_open(held: Journal, paths: Iterable[str]) -> None:
-    """Look at the paths, and at those of open edits."""
-    open_paths = {edit.path for edit in credit.list_open_edits(held.lines)}
+    """Look at the paths, and at those of open edits that are not the person's."""
+    open_paths = set()
+    for edit in credit.list_open_edits(held.lines):
+        if not edit.is_persons_alone:
+            open_paths.add(edit.path)
     looks.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
@@ -129,7 +132,7 @@ def _map_paths(edits: Iterable[Edit]) -> dict[str, set[str]]:
     """session -> the paths of its edits."""
     paths: dict[str, set[str]] = {}
     for edit in edits:
-        session_id = edit.author[0]
+        session_id = "" if edit.is_persons_alone else edit.author[0]
         if session_id:
             paths.setdefault(session_id, set()).add(edit.path)
     return paths

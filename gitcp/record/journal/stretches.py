@@ -223,8 +223,10 @@ class OpenEdits:
         looks = [line for line in lines if isinstance(line, LookLine)]
         self.looks = sorted((look.time, look.base) for look in looks if look.base)
         for path, edits in self.by_path.items():
-            for session_id in {edit.author[0] for edit in edits}:
-                self._paths_by_session.setdefault(session_id, {})[path] = None
+            for edit in edits:
+                session_id = "" if edit.is_persons_alone else edit.author[0]
+                if session_id:
+                    self._paths_by_session.setdefault(session_id, {})[path] = None
 
     def get_paths_of(self, session_id: str) -> dict[str, None]:
         """The paths at which a session made open edits, in the order of by_path."""

@@ -20,7 +20,6 @@ from gitcp.record.journal import (
     hold_edits,
     read_clock,
     read_end,
-    read_look,
 )
 from gitcp.record.journal.line_kinds import Closing, Large, build_edit
 from gitcp.text import ids
@@ -212,7 +211,8 @@ def record_differences(
     journal.stand_on(head)
     tree = Lookup(repo.objects, find_tree(repo.objects, head))
     changed: Changed = {}
-    for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
+    committed = _list_committed_paths(repo, seen.head, head)
+    for path in seen.list_differing(dirty) | committed:
         before = seen.get_entry(path)
         if path in dirty:
             after = dirty[path]
@@ -589,7 +589,7 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     """Look at the whole worktree if the last look was cheap enough; return whether it did.  first:
     whether to look if it is the first one."""
     repo = journal.repo
-    last = read_look(repo)
+    last = journal.look
     budget = int(repo.config.get_option("gitcp.look-budget"))  # ms
     if not (last or first) or int(last.get("cost", 0)) > budget * 1000:
         return False

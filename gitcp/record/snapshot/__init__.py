@@ -25,11 +25,21 @@ _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 class Worktree:
     """The files of a worktree.  Paths are relative to its root, as git prints them."""
 
-    __slots__ = ("_exec_bit", "_folders", "_links", "_repositories", "_workspaces", "repo", "top")
+    __slots__ = (
+        "_exec_bit",
+        "_folders",
+        "_links",
+        "_prefix",
+        "_repositories",
+        "_workspaces",
+        "repo",
+        "top",
+    )
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self.top = os.fsencode(repo.worktree)
+        self._prefix = os.path.join(self.top, b"")
         self._exec_bit = repo.config.get_flag("core.filemode", True)
         self._links = repo.config.get_flag("core.symlinks", True)
         self._folders: dict[str, bool] = {"": True}
@@ -44,10 +54,14 @@ class Worktree:
 
         Raises PermissionError if a directory above it cannot be searched.
         """
-        if not self._is_inside(path.rpartition("/")[0]):
+        folder = path.rpartition("/")[0]
+        is_inside = self._folders.get(folder)
+        if is_inside is None:
+            is_inside = self._is_inside(folder)
+        if not is_inside:
             return None
         try:
-            return os.lstat(self.join_full(path))
+            return os.lstat(self._prefix + encode_name(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -130,6 +144,8 @@ class Worktree:
         head_entry: HEAD's entry, which decides without core.fileMode or core.symlinks.
         """
         kind = stat.S_IFMT(st.st_mode)
+        if kind == stat.S_IFREG and head_entry is None and self._exec_bit:
+            return EXECUTABLE if st.st_mode & stat.S_IXUSR else FILE
         if kind == stat.S_IFLNK:
             return LINK
         if kind == stat.S_IFDIR:

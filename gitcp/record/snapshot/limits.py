@@ -19,8 +19,12 @@ def list_excess(
     A file over file_size is 'too-large'.  The others are taken by size, the smallest first, then
     by path; a file with which they exceed total_size is 'over-budget'.
     """
+    sized = [(size, path) for path, size in files]
+    sizes = [size for size, _ in sized]
+    if sum(sizes) <= total_size and max(sizes, default=0) <= file_size:
+        return
     used = 0
-    for size, path in sorted((size, path) for path, size in files):
+    for size, path in sorted(sized):
         if size > file_size:
             yield path, "too-large"
         elif used + size > total_size:

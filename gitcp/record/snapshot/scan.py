@@ -95,20 +95,30 @@ class Scan:
         except PermissionError:
             raise Error(f"cannot read '{path}': Permission denied") from None
 
-    def take_untracked(self, path: str) -> None:
-        """Add a path that the snapshot's index lacks; a nested repository ends in '/'."""
-        name = path.rstrip("/")
-        workspace = self.worktree.find_workspace(name)
-        if workspace:
-            left_out = {"path": workspace, "reason": "worktree"}
-            if left_out not in self.omitted:
-                self.omitted += [left_out]
-            return
-        change = self.changes.get(name)
-        if change is None or change.mode == GONE:
-            st = self.look_at(name)
-            if st:
-                self.take_present(name, change.head_entry if change else None, st)
+    def take_untracked(self, paths: Iterable[str]) -> None:
+        """Add paths that the snapshot's index lacks, best in their order; a nested repository ends
+        in '/'."""
+        folder = None
+        workspace = ""
+        for path in paths:
+            name = path.rstrip("/")
+            above = name.rpartition("/")[0]
+            if above != folder:
+                folder = above
+                workspace = self.worktree.find_workspace(name)
+            if workspace:
+                self._omit_workspace(workspace)
+                continue
+            change = self.changes.get(name)
+            if change is None or change.mode == GONE:
+                st = self.look_at(name)
+                if st:
+                    self.take_present(name, change.head_entry if change else None, st)
+
+    def _omit_workspace(self, folder: str) -> None:
+        left_out = {"path": folder, "reason": "worktree"}
+        if left_out not in self.omitted:
+            self.omitted.append(left_out)
 
     def take_present(
         self, path: str, head_entry: Entry | None, st: os.stat_result, sure: bool = True
@@ -144,21 +154,16 @@ class Scan:
         for folder in folders:
             try:
                 with os.scandir(self.worktree.join_full(folder)) as entries:
-                    specials = [e for e in entries if not _is_plain(e)]
+                    # Most are files, which are told without a call of ours.
+                    others = [e for e in entries if not e.is_file(follow_symlinks=False)]
             except OSError:
                 continue
-            for entry in specials:
+            for entry in others:
+                if entry.is_dir(follow_symlinks=False) or entry.is_symlink():
+                    continue
                 path = os.path.join(folder, decode_name(entry.name))
                 listed.append((path, self.worktree.name_special(entry.stat(follow_symlinks=False))))
         return listed
-
-
-def _is_plain(entry: os.DirEntry[bytes]) -> bool:
-    return (
-        entry.is_file(follow_symlinks=False)
-        or entry.is_dir(follow_symlinks=False)
-        or entry.is_symlink()
-    )
 
 
 # The snapshot's own index, with which a scan compares the worktree
@@ -271,9 +276,9 @@ def scan_worktree(repo: Repo) -> Scan:
     snapshot.note_stale(repo, sum(row.x != "." for row in status.rows))
     _drop_sparse(repo, result)
     ignored = work.list_ignored([path for path in index_only if path not in staged_paths], _ANY)
-    for path in (*status.untracked, *staged_paths, *index_only):
-        if path not in ignored:
-            result.take_untracked(path)
+    others = [path for path in (*staged_paths, *index_only) if path not in ignored]
+    result.take_untracked(status.untracked)
+    result.take_untracked(others)
     _omit_specials(result)
     _drop_excess(repo, result, staged_paths)
     return result
@@ -490,7 +495,10 @@ class Hasher:
             return
         conversion = self._filters.name_conversion(path)
         oid = self._recall_oid(path, change.st, change.head_entry, conversion)
-        if oid is None and conversion and self._filters.keeps_without_crlf(path):
+        if oid:
+            self._entries[path] = (change.mode, oid)
+            return
+        if conversion and self._filters.keeps_without_crlf(path):
             oid = self._hash_without_crlf(path)
         if oid is None and conversion:
             self._to_convert[path] = conversion
@@ -501,12 +509,12 @@ class Hasher:
         self, path: str, st: os.stat_result, head_entry: Entry | None, conversion: str
     ) -> str | None:
         oid = self._cache.find_oid(path, st, conversion)
-        if oid is None or not self._write:
+        if oid is None or not self._write or oid in self._held:
             return oid
         # A blob that neither a held tree nor a pack of gitcp has may have been pruned.
         held_entries = head_entry, self._find_held(path) if self._find_held else None
         is_held = any(entry and entry[1] == oid for entry in held_entries)
-        if is_held or oid in self._held or self._objects.packs.has(oid):
+        if is_held or self._objects.packs.has(oid):
             return oid
         return None
 
@@ -599,6 +607,7 @@ class Hasher:
             if not snapshot.note_hang(work.repo):
                 raise
             oids = self._ask_git(list(self._to_convert))
+        self._cache.is_dear = True
         for path, conversion in self._to_convert.items():
             if oids.get(path, "") is None:
                 self._scan.omit_path(path, "unconverted")
@@ -631,6 +640,10 @@ class Hasher:
 _STAT_CACHE = "stat-cache"
 _SAFE_AGE = 2 * 10**9  # ns: a younger file may change and keep its times
 _VERSION = 2
+# In the time that a record of the cache takes to write so many bytes are hashed; to open a file
+# takes that time so many times.
+_A_RECORD = 256
+_TO_HASH = 32
 
 
 class StatCache:
@@ -643,6 +656,7 @@ class StatCache:
         self._old = records
         self._safe_before = safe_before
         self._new: dict[str, Record] = {}
+        self.is_dear = False  # whether git has converted files, which takes long
 
     def list_oids(self, paths: Iterable[str]) -> set[str]:
         """The oids that files had when they were last hashed."""
@@ -662,19 +676,28 @@ class StatCache:
             self._new[path] = (*_build_key(st), conversion, oid)
 
     def save(self, complete: bool) -> None:
-        """Write the cache if it has changed.  complete: drop the paths that were neither found nor
-        put since it was loaded."""
+        """Write the cache if it has changed, unless what is new is soon hashed again.  complete:
+        drop the paths that were neither found nor put since it was loaded."""
         if complete:
             records = self._new
         else:
             records = {**self._old, **self._new}
-        if records == self._old:
+        if records == self._old or not self._is_worth_writing(records):
             return
         try:
             sealed = files.seal_value(_VERSION, records)
             files.write_private(self._repo, self._repo.join_own_cache(_STAT_CACHE), sealed)
         except OSError:
             pass
+
+    def _is_worth_writing(self, records: Mapping[str, Record]) -> bool:
+        if self.is_dear or len(records) * 2 < len(self._old):
+            return True
+        cost = 0
+        for path, record in self._new.items():
+            if self._old.get(path) is not record:
+                cost += _TO_HASH + record[1] // _A_RECORD
+        return cost > len(records)
 
 
 def load_stat_cache(repo: Repo) -> StatCache:
