@@ -30,11 +30,12 @@ from gitcp.text.shapes import find_fault
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from gitcp.git import Location
     from gitcp.text.shapes import Shape
 
+    Result = TypeVar("Result")
     Stamp = list[int]  # inode, size and time (ns) of a file
 
 
@@ -190,7 +191,7 @@ def list_names(folder: str) -> list[str]:
         return []
 
 
-def read_stamp(file: str | int) -> Stamp:
+def read_stamp(file: str | bytes | int) -> Stamp:
     """The stamp of a file, by its path or descriptor, which changes with each write; [] for no
     file."""
     try:
@@ -198,6 +199,40 @@ def read_stamp(file: str | int) -> Stamp:
     except (OSError, ValueError):
         return []
     return [st.st_ino, st.st_size, st.st_mtime_ns]
+
+
+# ns for which the time of a file or directory may stay the same though it changes: where times are
+# of seconds, and elsewhere.
+_COARSE = 2_000_000_000
+_FINE = 100_000_000
+# Path -> its stamp, and what was read there.
+_READ: dict[str | bytes, tuple[Stamp, Any]] = memory.get_table("files that were read")
+
+
+def is_settled(changed: int) -> bool:
+    """Whether a file or directory that changed at a time, in ns, has another time if it changes
+    once more."""
+    moment = _FINE
+    if changed % 1_000_000_000 == 0:
+        moment = _COARSE
+    return time.time_ns() - changed >= moment
+
+
+def read_once(path: str | bytes, read: Callable[[], Result], missing: Result) -> Result:
+    """The result of read(), which reads a file or directory that others replace as a whole; missing
+    if there is none.  This process reads it again only if it has changed."""
+    stamp = read_stamp(path)
+    if not stamp:
+        return missing
+    known = _READ.get(path)
+    if known and known[0] == stamp:
+        result: Result = known[1]
+        return result
+    _READ.pop(path, None)
+    result = read()
+    if is_settled(stamp[2]):
+        _READ[path] = stamp, result
+    return result
 
 
 def is_older(path: str, seconds: float) -> bool:

@@ -485,7 +485,7 @@ def is_oid(repo: Location, content: bytes) -> bool:
 
 
 def _read_file(path: bytes) -> bytes:
-    data = files.peek(path)
+    data = files.read_once(path, lambda: files.peek(path), b"")
     if data.count(b"\n") == 1:
         return data.removesuffix(b"\n")
     return data
@@ -493,10 +493,16 @@ def _read_file(path: bytes) -> bytes:
 
 def may_be_below(repo: Location, prefix: str) -> bool:
     """Whether there may be refs in prefix, a directory.  Only the files are asked."""
-    if not has_files(repo) or files.list_names(os.path.join(repo.common, prefix)):
+    if not has_files(repo):
         return True
+    common = os.fsencode(repo.common)
     name = encode_name(prefix)
-    return b" " + name in _read_packed(os.fsencode(repo.common), name)
+    try:
+        if _list_folder(os.path.join(common, name)):
+            return True
+    except NotADirectoryError:
+        pass
+    return b" " + name in _read_packed(common, name)
 
 
 def may_end(repo: Location, folder: str, tail: str) -> bool:
@@ -558,27 +564,35 @@ def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] |
     while left:
         folder = left.pop()
         try:
-            entries = [*os.scandir(os.path.join(common, folder))]
-        except FileNotFoundError:
-            continue
+            entries = _list_folder(os.path.join(common, folder))
         except OSError:
             return None
-        below = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-        left += [folder + entry.name + b"/" for entry in below]
-        plain = (entry.name for entry in entries if entry not in below)
-        paths += [folder + name for name in plain if not name.endswith(b".lock")]
+        for name, is_folder in entries.items():
+            if is_folder:
+                left.append(folder + name + b"/")
+            elif not name.endswith(b".lock"):
+                paths.append(folder + name)
         if len(paths) + len(left) > _FEW:
             return None
     return {path: _read_file(os.path.join(common, path)) for path in paths}
 
 
+def _list_folder(path: bytes) -> dict[bytes, bool]:
+    """name -> whether it is a directory, of what is in a directory of refs."""
+
+    def scan() -> dict[bytes, bool]:
+        with os.scandir(path) as entries:
+            return {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+
+    try:
+        return files.read_once(path, scan, {})
+    except FileNotFoundError:
+        return {}  # git removes an empty one
+
+
 _BRANCHES = "refs/heads", "refs/remotes", "logs"
 _MOST = 2000  # directories and files that are looked at
 _MANY = 300  # branches
-# ns for which the time of a directory may stay the same though it changes: where times are of
-# seconds, and elsewhere.
-_COARSE = 2_000_000_000
-_FINE = 100_000_000
 
 
 def stamp_branches(repo: Location) -> list[list[object]]:
@@ -633,12 +647,9 @@ def _read_settled_time(folder: str) -> int:
         changed = os.stat(folder).st_mtime_ns
     except OSError:
         return 0
-    moment = _FINE
-    if changed % 1_000_000_000 == 0:
-        moment = _COARSE
-    if time.time_ns() - changed < moment:
-        return 0
-    return changed
+    if files.is_settled(changed):
+        return changed
+    return 0
 
 
 # Reflogs, read from their end.
@@ -685,8 +696,13 @@ _CACHE_TREE = 1 << 20  # bytes at the end of an index: the trees of 20,000 direc
 def equals_tree(path: str, tree: bytes) -> bool:
     """Whether an index file has the entries of a tree (its oid in bytes), by its cache tree; False
     if unknown."""
-    count = int.from_bytes(files.peek(path, 8, 4))
-    data = files.peek(path, -_CACHE_TREE)
+    try:
+        with open(path, "rb", buffering=0) as f:
+            count = int.from_bytes(f.read(12)[8:])
+            f.seek(max(0, os.fstat(f.fileno()).st_size - _CACHE_TREE))
+            data = f.read()
+    except OSError:
+        return False
     root = b"\0%d " % count  # its path, and its number of entries, all of the index
     start = data.rfind(b"TREE")
     while start > 0 and not data.startswith(root, start + 8):

@@ -284,11 +284,9 @@ def get_resting_folder(repo: Repo) -> str:
 
 def list_recent_ids(repo: Repo) -> list[str]:
     """The sessions whose markers do not rest, sorted."""
-    return [
-        session_id
-        for session_id in files.list_names(repo.join_shared("open"))
-        if session_id != RESTING
-    ]
+    folder = repo.join_shared("open")
+    listed: list[str] = files.read_once(folder, lambda: files.list_names(folder), [])
+    return [session_id for session_id in listed if session_id != RESTING]
 
 
 def list_places(repo: Repo, session_id: str) -> tuple[str, ...]:
