@@ -464,23 +464,16 @@ class Journal:
 
     def read_last_seen(self) -> LastSeen:
         """What was last seen of the worktree."""
-        return read_last_seen(self.repo, self.lines, self.look)
-
-    @property
-    def look(self) -> dict[str, Any]:
-        """The newest look at the whole worktree, as read_look() returns it."""
         if self._look is None:
             self._look = read_look(self.repo)
-        return self._look
+        return read_last_seen(self.repo, self.lines, self._look)
 
     def save_look(self, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
         """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us; add
         the line that tells of it."""
         look = {"head": head, "at": at, "dirty": dirty, "cost": cost}
-        path = self.repo.join_own("look")
-        files.write_private(self.repo, path, json.dumps(look).encode())
+        files.write_private(self.repo, self.repo.join_own("look"), json.dumps(look).encode())
         self._look = look
-        _LOOKS.pop(path, None)
         self.append([LookLine({"look": at})])
 
     def append(self, lines: Sequence[JournalLine], waiting: bool = False) -> None:
@@ -653,27 +646,24 @@ def copy_journal(repo: Repo) -> JournalCopy:
 # The last seen content of each path: the newest look at the whole worktree, and the edits since.
 #
 # The look is stored in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, cost (us).
-_LOOKS: dict[str, tuple[files.Stamp, dict[str, Any]]] = memory.get_table("looks")  # by path
 _SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
 
 
 def read_look(repo: Repo) -> dict[str, Any]:
     """The newest look at the whole worktree; {} before the first one."""
     path = repo.join_own("look")
-    stamp = files.read_stamp(path)
-    known = _LOOKS.get(path)
-    if known is None or known[0] != stamp:
-        known = _LOOKS[path] = stamp, _load_look(path)
-    return known[1]
+    return files.read_once(path, lambda: _load_look(path), {})
 
 
-def _load_look(path: str) -> dict[str, Any]:
-    look: dict[str, Any] = files.load_cache(path, shapes.LOOK) or {}
-    if look:
-        dirty: dict[str, Version] = {}
-        for name, entry in look["dirty"].items():
-            dirty[name] = (entry[0], entry[1]) if entry else None
-        look["dirty"] = dirty
+def _load_look(path: str) -> Any:
+    """The look in a file, with entries as tuples; {} for a damaged one."""
+    look = files.load_cache(path, shapes.LOOK)
+    if not look:
+        return {}
+    dirty = look["dirty"]
+    for name, entry in dirty.items():
+        if entry:
+            dirty[name] = entry[0], entry[1]
     return look
 
 
@@ -681,6 +671,7 @@ class LastSeen:
     """The last seen entries of paths, from the look and the journal's lines.
 
     head: the commit at the look.  commits: those made since.  at: the time of the look in ns.
+    cost: of the look in us.  first: whether there was none.
     """
 
     def __init__(
@@ -703,6 +694,7 @@ class LastSeen:
         self._folders: dict[str, int] = {}  # directory -> its ctime in ns
         self._head: Lookup | None = None
         self.first = not look
+        self.cost = int(look.get("cost", 0))
         self.commits = commits
         self.head: str = look.get("head") or "HEAD"
         self.at = int(look.get("at", 0))

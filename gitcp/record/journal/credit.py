@@ -532,7 +532,9 @@ def list_open_edits(lines: Lines) -> list[Edit]:
     An edit of a path that commits settled without this edit says so: see Edit.is_left."""
     lines = [*lines]
     known = _LISTED.get("last")
-    found = known.read_on(lines) if known else None
+    found = None
+    if known:
+        found = known.read_on(lines)
     if found is None:
         found = _list_open_edits(lines)
     _LISTED["last"] = _Listed(lines, found)

@@ -164,9 +164,18 @@ class WrittenLine(JournalLine):
     def author(self) -> Writer:
         """Who wrote the lines; UNKNOWN if it names nobody."""
         who = self.keys.get("who")
-        if isinstance(who, str):
-            return ("", who, "") if who in _WORDS else UNKNOWN
-        return _parse_writer(who) or UNKNOWN
+        if not isinstance(who, str):
+            return _parse_writer(who) or UNKNOWN
+        if who in _WORDS:
+            return "", who, ""
+        return UNKNOWN
+
+    @property
+    def by_session(self) -> str:
+        """The session that wrote the lines; '' if none did."""
+        if isinstance(self.keys.get("who"), str):
+            return ""
+        return self.author[0]
 
     @property
     def is_persons_alone(self) -> bool:

@@ -132,9 +132,8 @@ def _map_paths(edits: Iterable[Edit]) -> dict[str, set[str]]:
     """session -> the paths of its edits."""
     paths: dict[str, set[str]] = {}
     for edit in edits:
-        session_id = "" if edit.is_persons_alone else edit.author[0]
-        if session_id:
-            paths.setdefault(session_id, set()).add(edit.path)
+        if edit.by_session:
+            paths.setdefault(edit.by_session, set()).add(edit.path)
     return paths
 
 

@@ -224,7 +224,7 @@ class OpenEdits:
         self.looks = sorted((look.time, look.base) for look in looks if look.base)
         for path, edits in self.by_path.items():
             for edit in edits:
-                session_id = "" if edit.is_persons_alone else edit.author[0]
+                session_id = edit.by_session
                 if session_id:
                     self._paths_by_session.setdefault(session_id, {})[path] = None
 

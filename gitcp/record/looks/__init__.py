@@ -589,9 +589,9 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     """Look at the whole worktree if the last look was cheap enough; return whether it did.  first:
     whether to look if it is the first one."""
     repo = journal.repo
-    last = journal.look
+    last = journal.read_last_seen()
     budget = int(repo.config.get_option("gitcp.look-budget"))  # ms
-    if not (last or first) or int(last.get("cost", 0)) > budget * 1000:
+    if (last.first and not first) or last.cost > budget * 1000:
         return False
     started = _measure_children()
 

@@ -144,8 +144,6 @@ class Worktree:
         head_entry: HEAD's entry, which decides without core.fileMode or core.symlinks.
         """
         kind = stat.S_IFMT(st.st_mode)
-        if kind == stat.S_IFREG and head_entry is None and self._exec_bit:
-            return EXECUTABLE if st.st_mode & stat.S_IXUSR else FILE
         if kind == stat.S_IFLNK:
             return LINK
         if kind == stat.S_IFDIR:

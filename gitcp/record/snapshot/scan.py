@@ -276,9 +276,9 @@ def scan_worktree(repo: Repo) -> Scan:
     snapshot.note_stale(repo, sum(row.x != "." for row in status.rows))
     _drop_sparse(repo, result)
     ignored = work.list_ignored([path for path in index_only if path not in staged_paths], _ANY)
-    others = [path for path in (*staged_paths, *index_only) if path not in ignored]
     result.take_untracked(status.untracked)
-    result.take_untracked(others)
+    result.take_untracked(staged_paths)
+    result.take_untracked([path for path in index_only if path not in ignored])
     _omit_specials(result)
     _drop_excess(repo, result, staged_paths)
     return result
