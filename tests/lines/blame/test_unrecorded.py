@@ -15,16 +15,15 @@ from tests.support import warm
 from tests.support.checkpoints import V1, forget, git
 
 A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
-CONTENT = """a line that was edited in
-a line of a new file's
-}
-a line nobody speaks of
-a line that came twice
-a line that came twice
-a line of\fa patch
-a line that failed
-a line that both sessions typed
-"""
+EDITED = "a line that was edited in\n"
+CREATED = "a line of a new file's\n}\n"  # a brace proves nothing by itself
+TWICE = "a line that came twice"
+PATCHED = "a line of\fa patch"
+FAILED = "a line that failed"
+SHARED = "a line that both sessions typed"
+SILENT = "a line nobody speaks of"
+LATER = "\n".join([SILENT, TWICE, TWICE, PATCHED, FAILED, SHARED, ""])
+CONTENT = EDITED + CREATED + LATER
 
 
 def tool(name: str, *argv: str) -> str:
@@ -56,23 +55,22 @@ def older(repo: Path, tmp_path: Path) -> Path:
     (repo / "f.txt").write_text(CONTENT)
     git("add", ".")
     git("commit", "-qm", "older")
-    patch = "*** Begin Patch\n*** Update File: f.txt\n+a line of\fa patch\n*** End Patch"
+    patch = f"*** Begin Patch\n*** Update File: f.txt\n+{PATCHED}\n*** End Patch"
+
+    def edit(n: int, text: str, *answer: str) -> Any:
+        return call(n, {"file_path": path, "old_string": "x", "new_string": text}, *answer)
+
     one = transcript(
         tmp_path / "one",
-        call(1, {"file_path": path, "old_string": "x", "new_string": CONTENT[:28] + "}\n"}),
-        call(2, {"file_path": path, "content": CONTENT[26:50]}, "File created successfully at: f"),
-        call(3, {"file_path": path, "content": CONTENT}),
-        call(4, {"file_path": path, "old_string": "x", "new_string": "a line that came twice"}),
+        edit(1, f"{EDITED}a }}\n"),
+        call(2, {"file_path": path, "content": CREATED}, "File created successfully at: f"),
+        call(3, {"file_path": path, "content": CONTENT}),  # not said to have created it
+        edit(4, TWICE),
         call(5, {"input": patch}),
-        call(
-            6, {"file_path": path, "old_string": "x", "new_string": "a line that failed"}, "Error"
-        ),
-        call(7, {"file_path": path, "old_string": "x", "new_string": CONTENT.splitlines()[-1]}),
+        edit(6, FAILED, "Error"),
+        edit(7, SHARED),
     )
-    other = transcript(
-        tmp_path / "other",
-        call(1, {"file_path": path, "old_string": "x", "new_string": CONTENT.splitlines()[-1]}),
-    )
+    other = transcript(tmp_path / "other", edit(1, SHARED))
     linked(A, "session-1", "f.txt", None, "2005-04-07T22:13:13Z", one)
     linked(B, "session-2", "f.txt", None, "2005-04-07T23:13:13Z", other)
     return repo
