@@ -47,11 +47,14 @@ class BlameEntry:
 
     def get_line(self, offset: int, content: bytes | None) -> BlameEntry:
         """A line of this group, by its offset, with its content."""
+        count = 0
+        if not offset:
+            count = self.count
         return BlameEntry(
             self.oid,
             self.orig + offset,
             self.final + offset,
-            0 if offset else self.count,
+            count,
             self.path,
             self.headers,
             content,

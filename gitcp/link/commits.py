@@ -752,12 +752,12 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
             sent = heads.list_sent(content)
             part = schema.build_part(content.metadata, sent)
-            more: Record = {
+            more = {
                 "hash": content.hash,
                 "tasks": content.tasks,
                 "transcript": content.transcript,
+                "prompts": sent,
             }
-            more["prompts"] = sent
             turns = {
                 "linked_turns": _list_linked_turns(content.metadata),
                 "model": find_model(content.metadata.get("turns")),
