@@ -49,11 +49,12 @@ def merge_blobs(
         for name in names:
             files.remove_file(name)
         os.rmdir(folder)
+    is_clean = status == 0
     if store:
-        return repo.objects.write("blob", out), status == 0
+        return repo.objects.write("blob", out), is_clean
     oid = repo.objects.hash_object("blob", out)
     repo.objects.ahead.hold(oid, "blob", out)
-    return oid, status == 0
+    return oid, is_clean
 
 
 _FILES = {FILE, EXECUTABLE}

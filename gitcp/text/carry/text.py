@@ -46,14 +46,16 @@ def has_words_of(old: Iterable[bytes], new: Iterable[bytes]) -> bool:
         return False
     for line in new:
         words = _list_words(line)
+        telling = {word for word in words if len(word) > 1}  # not the `u` before a string
+        if telling:
+            words = telling
         if words and words <= known:
             return True
     return False
 
 
 def _list_words(text: bytes) -> set[bytes]:
-    """The words of a text, without those of one letter, as `u` before a string."""
-    return {word for word in text.translate(_APART).lower().split() if len(word) > 1}
+    return {*text.translate(_APART).lower().split()}
 
 
 def join_hard(keys: Sequence[bytes]) -> bytes:

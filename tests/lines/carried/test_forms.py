@@ -31,7 +31,7 @@ def a(world: World) -> Agent:
 
 
 STORIES = {
-    "quotes": ("d = ['aa', 'bb']  # delta\n", 'd = ["aa", "bb"]  # delta\n', "S"),
+    "words of a letter": ("d = {'a':1, 'b':2}\n", 'd = {"a": 1, "b": 2}\n', "S"),
     "wrapped": (
         "echo = compute(first, second, third)\n",
         "echo = compute(\n    first,\n    second,\n    third,\n)\n",
