@@ -477,12 +477,9 @@ class Earlier:
         if not (before and old and new):
             return {}
         removed: set[int] = set()
-        added: set[int] = set()
-        for old_start, old_count, new_start, new_count in hunks:
-            removed.update(range(old_start - 1, old_start - 1 + old_count))
-            added.update(range(new_start - 1, new_start - 1 + new_count))
-        pairs = line_moves.pair_moved(old.keys, new.keys, removed, added)
-        pairs |= _pair_carried(old, new, removed, [n - 1 for n in lines if n - 1 not in pairs])
+        for start, count, _, _ in hunks:
+            removed.update(range(start - 1, start - 1 + count))
+        pairs = _pair_carried(old, new, removed, [n - 1 for n in lines])
         sources = {n: pairs[n - 1] + 1 for n in lines if n - 1 in pairs}
         return self._follow(before.parents[commit], previous, oid, sources)
 

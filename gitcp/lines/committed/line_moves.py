@@ -8,9 +8,9 @@ together.  A telling line is one of select_significant() by which its place can 
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import chain
 
 from gitcp.text import ids, line_evidence, pairing
+from gitcp.text.carry import moves
 from gitcp.text.carry import text as carry
 
 TYPE_CHECKING = False
@@ -118,59 +118,25 @@ def build_runs(numbers: Iterable[int], text: Text) -> list[Run]:
     ]
 
 
-def pair_moved(
-    old: Sequence[bytes], new: Sequence[bytes], removed: Iterable[int], added: Iterable[int]
-) -> dict[int, int]:
-    """index in new -> index in old of the lines that a change took out and put in again.
-
-    removed, added: the indices of the lines that it took out and put in.  A significant line has
-    moved if it was put in as often as it was taken out; then equal lines beside it moved with it.
-    """
-    taken_out = _group_by_key(old, removed)
-    put_in = _group_by_key(new, added)
-    telling = line_evidence.select_significant(taken_out.keys() & put_in.keys())
-    pairs: dict[int, int] = {}
-    for key in telling:
-        if len(taken_out[key]) == len(put_in[key]):
-            pairs.update(zip(put_in[key], taken_out[key], strict=True))
-    free_old = set(chain.from_iterable(taken_out.values())).difference(pairs.values())
-    free_new = set(chain.from_iterable(put_in.values())).difference(pairs)
-    for step in (1, -1):
-        for j, i in sorted(pairs.items(), reverse=step < 0):
-            at = j + step
-            source = i + step
-            while at in free_new and source in free_old and new[at] == old[source]:
-                pairs[at] = source
-                free_new.remove(at)
-                free_old.remove(source)
-                at = at + step
-                source = source + step
-    return pairs
-
-
-def _group_by_key(lines: Sequence[bytes], indices: Iterable[int]) -> dict[bytes, list[int]]:
-    grouped: dict[bytes, list[int]] = {}
-    for index in sorted(indices):
-        if index < len(lines):
-            grouped.setdefault(lines[index], []).append(index)
-    return grouped
-
-
 def compare(old: Text, new: Text) -> dict[int, int]:
     """index in new -> index in old of the lines that stayed or moved."""
     start, end = _count_same_ends(old.flat, new.flat)
     last = len(old.keys) - end
     after = len(new.keys) - end
-    a = old.keys[start:last]
-    b = new.keys[start:after]
-    pairs = {j: i for i, j in pairing.pair_lines(a, b)}
-    kept = set(pairs.values())
-    removed = (i for i in range(len(a)) if i not in kept)
-    added = (j for j in range(len(b)) if j not in pairs)
-    pairs |= pair_moved(a, b, removed, added)
-    same = {j: j for j in range(start)}
-    shifted = {after + n: last + n for n in range(end)}
-    return {**same, **{start + j: start + i for j, i in pairs.items()}, **shifted}
+    pairs = {j: j for j in range(start)}
+    for i, j in pairing.pair_lines(old.keys[start:last], new.keys[start:after]):
+        pairs[start + j] = start + i
+    stayed = set(pairs.values())
+    removed = {i for i in range(start, last) if i not in stayed}
+    added = [j for j in range(start, after) if j not in pairs]
+    for n in range(end):
+        pairs[after + n] = last + n
+    if removed and added:
+        source = moves.Source(old.carried, removed)
+        for j, place in moves.find_moved(new.carried, added, [source]).items():
+            if place.line in removed and old.keys[place.line] == new.keys[j]:
+                pairs[j] = place.line
+    return pairs
 
 
 def _count_same_ends(old: bytes, new: bytes) -> tuple[int, int]:

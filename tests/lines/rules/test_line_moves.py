@@ -10,7 +10,6 @@ from gitcp.lines.committed.line_moves import (
     compare,
     find_once,
     find_runs,
-    pair_moved,
 )
 
 A, B, C, D = (f"the line called {name}, which is long" for name in "ABCD")
@@ -18,30 +17,6 @@ A, B, C, D = (f"the line called {name}, which is long" for name in "ABCD")
 
 def text(*lines: str) -> Text:
     return Text("".join(f"{line}\n" for line in lines).encode())
-
-
-@pytest.mark.parametrize(
-    "old, new, pairs",
-    [
-        ([A, B], [B, A], {0: 1, 1: 0}),
-        ([A, B], [f"    {A}", f"\t{B}  "], {0: 0, 1: 1}),  # only white space differs
-        ([A, "}", B], [B, A, "}"], {0: 2, 1: 0, 2: 1}),  # the brace goes along
-        (["}", A], ["}", B], {}),  # a brace alone tells nothing
-        ([A], [A, A], {}),  # which of the two is new?
-        ([A, A], [A, A], {0: 0, 1: 1}),
-        (["short"], ["short"], {}),
-        ([A, B, C], [C, D], {0: 2}),
-    ],
-)
-def test_a_line_that_is_put_in_as_often_as_it_is_taken_out_has_moved(
-    old: list[str], new: list[str], pairs: dict[int, int]
-) -> None:
-    keys = text(*old).keys, text(*new).keys
-    assert pair_moved(*keys, range(len(old)), range(len(new))) == pairs
-
-
-def test_lines_that_a_change_leaves_alone_are_no_candidates() -> None:
-    assert pair_moved(text(A, B).keys, text(A, B, A).keys, [], [2]) == {}
 
 
 @pytest.mark.parametrize("further", [0, 50])
