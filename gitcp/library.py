@@ -21,7 +21,7 @@ from gitcp.record.turn import sessions
 from gitcp.steps import abandoned
 from gitcp.steps.back import named
 from gitcp.steps.back.present import name_in_worktree, read_present
-from gitcp.steps.commits import open_work
+from gitcp.steps.whose import open_work
 from gitcp.text import console
 
 TYPE_CHECKING = False

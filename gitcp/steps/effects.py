@@ -18,7 +18,6 @@ from gitcp.git.objects.object_lists import list_commits, list_files
 from gitcp.record import contents
 from gitcp.record.session import others
 from gitcp.record.snapshot import index
-from gitcp.steps.back.plan import Conflict
 from gitcp.steps.step import (
     CHECKPOINT,
     FILE,
@@ -26,6 +25,7 @@ from gitcp.steps.step import (
     NOTE,
     REF,
     STASH,
+    Conflict,
     Effect,
     HeadMove,
     IndexFacts,

@@ -32,6 +32,14 @@ BISECT = "bisect"  # a state that was tested in place
 
 
 @dataclass(slots=True, frozen=True)
+class Conflict:
+    """Why a step cannot be taken; then no path of it is changed."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True, frozen=True)
 class HeadMove:
     """HEAD before and after commits, '' for none, and its branch."""
 

@@ -58,10 +58,10 @@ PURE = set(
     gitcp.record.match.units gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
     gitcp.setup.care.sentences gitcp.setup.care.space_sums
-    gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.back.lineage
+    gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.whose.lineage
     gitcp.steps.back.plan gitcp.steps.back.point gitcp.steps.back.taking_back
     gitcp.steps.step gitcp.steps.undo_tree
-    gitcp.steps.commits.parts gitcp.steps.handover_text gitcp.terminal.answers
+    gitcp.steps.whose.parts gitcp.steps.handover_text gitcp.terminal.answers
     gitcp.terminal.causes gitcp.terminal.completion gitcp.terminal.explained gitcp.terminal.history
     gitcp.terminal.lanes gitcp.terminal.manual
     gitcp.terminal.recap gitcp.terminal.rows gitcp.terminal.stats gitcp.terminal.status

@@ -12,9 +12,9 @@ from gitcp.git.objects import Objects, compare_trees, pack_care, patches
 from gitcp.git.repo import Repo
 from gitcp.lines import absent
 from gitcp.steps.back import named
-from gitcp.steps.commits import open_work
 from gitcp.steps.commits.selection import Named, select
 from gitcp.steps.commits.work import read_work
+from gitcp.steps.whose import open_work
 from gitcp.terminal import cli
 from gitcp.text import console
 from gitcp.text.short_ids import shorten_id

@@ -11,10 +11,11 @@ from gitcp.errors import NO, OK
 from gitcp.git import refs
 from gitcp.git.objects import Objects, find_tree, need_commit, pack_care
 from gitcp.git.repo import Repo
-from gitcp.steps.commits import open_work, person_hooks, split
+from gitcp.steps.commits import person_hooks, split
 from gitcp.steps.commits.selection import Named, select
 from gitcp.steps.commits.split import Bench
 from gitcp.steps.commits.stage import need_index
+from gitcp.steps.whose import open_work
 from gitcp.terminal import cli
 from gitcp.text import console
 from gitcp.text.short_ids import shorten_id

@@ -16,7 +16,7 @@ from gitcp.guard import claim_records
 from gitcp.record import session
 from gitcp.record.stream import METADATA, build_ref, stream_list
 from gitcp.record.turn import sessions as turn_sessions
-from gitcp.steps.commits import open_work
+from gitcp.steps.whose import open_work
 from gitcp.text import ids
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.record.session import is_gone
 from gitcp.record.turn import sessions
-from gitcp.steps.commits import open_work
+from gitcp.steps.whose import open_work
 from gitcp.terminal.rows import STATES, name_state
 from gitcp.text.times import parse_time
 

@@ -38,7 +38,7 @@ from gitcp.record.turn import sessions
 from gitcp.steps.back import conversation, points, present
 from gitcp.steps.back.point import shorten_names
 from gitcp.steps.back.preparing import Preview
-from gitcp.steps.commits import open_work
+from gitcp.steps.whose import open_work
 from gitcp.text import spans, term
 from gitcp.text.short_ids import shorten_id
 

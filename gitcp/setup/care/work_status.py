@@ -25,7 +25,7 @@ from gitcp.record.turn.sessions import build_records, get_last_prompt, list_rece
 from gitcp.setup import guard_files
 from gitcp.setup.care import everyday, installation
 from gitcp.setup.care.findings import Diagnosis
-from gitcp.steps.commits import open_work
+from gitcp.steps.whose import open_work
 from gitcp.text import console, ids
 from gitcp.text.times import parse_time
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.git.repo import Repo
-    from gitcp.steps.commits.open_work import OpenWork
+    from gitcp.steps.whose.open_work import OpenWork
     from gitcp.text.record_types import Marker, Record, State
 
 _RECENT = 10  # settled sessions that are shown

@@ -20,7 +20,7 @@ from gitcp.record.snapshot.scan import read_paths
 from gitcp.record.stream import ARCHIVE, FOLLOWED, METADATA, peek_tip, read_streams, save_work
 from gitcp.record.stream.stream_list import recall_state
 from gitcp.record.stream.writing import build_message
-from gitcp.steps.back import lineage
+from gitcp.steps.whose import lineage
 from gitcp.text.ids import GONE
 from gitcp.text.short_ids import shorten_id
 

@@ -21,7 +21,7 @@ from gitcp.steps.back import moments, points
 from gitcp.steps.back.present import read_present
 from gitcp.steps.back.staging import check_out
 from gitcp.steps.back.taking_back import Change
-from gitcp.steps.commits import open_work
+from gitcp.steps.whose import open_work
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate, count_noun
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from gitcp.errors import InputError
+from gitcp.steps.step import Conflict
 from gitcp.text.ids import COMMIT, check_path
 from gitcp.text.short_ids import shorten_id
 
@@ -35,14 +36,6 @@ class Action:
     def make_record(self) -> Record:
         """It as a record."""
         return asdict(self)
-
-
-@dataclass(slots=True, frozen=True)
-class Conflict:
-    """Why a plan cannot be applied; then no path of it is changed."""
-
-    path: str
-    reason: str
 
 
 @dataclass(slots=True)

@@ -10,10 +10,11 @@ from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.git.objects import Lookup, edit_tree
 from gitcp.steps.back import plan
-from gitcp.steps.back.plan import Action, Conflict, Plan, list_effective
+from gitcp.steps.back.plan import Action, Plan, list_effective
 from gitcp.steps.back.present import read_present
 from gitcp.steps.back.signatures import find_other_names, read_signatures
 from gitcp.steps.back.wishes import go_to_point, wish_nothing
+from gitcp.steps.step import Conflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

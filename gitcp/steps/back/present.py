@@ -15,8 +15,8 @@ from gitcp.record.journal import copy_journal, credit, cuts, held_lines, read_jo
 from gitcp.record.journal.line_kinds import Edit, Opening, Settlement
 from gitcp.record.looks import taken
 from gitcp.record.snapshot import scan
-from gitcp.steps.back import lineage
 from gitcp.steps.back.signatures import find_other_names
+from gitcp.steps.whose import lineage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

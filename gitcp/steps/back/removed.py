@@ -9,7 +9,7 @@ from gitcp.git import files
 from gitcp.git.objects import edit_tree, find_tree
 from gitcp.record.journal import credit, held_lines
 from gitcp.record.session import others
-from gitcp.steps.back import lineage
+from gitcp.steps.whose import lineage
 from gitcp.text.ids import hash_worktree
 
 TYPE_CHECKING = False

@@ -18,10 +18,11 @@ from gitcp.record.snapshot.index import list_under_way
 from gitcp.steps import undo
 from gitcp.steps.back import ignored, kept_bytes, plan
 from gitcp.steps.back.moments import find_point_tree, read_tree
-from gitcp.steps.back.plan import Action, Conflict, Facts, WantedChange, is_below
+from gitcp.steps.back.plan import Action, Facts, WantedChange, is_below
 from gitcp.steps.back.point import describe_lacking
 from gitcp.steps.back.present import Owners
 from gitcp.steps.back.taking_back import Change, join_edits, take_back
+from gitcp.steps.step import Conflict
 from gitcp.text import term
 from gitcp.text.spans import abbreviate
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 
 from gitcp.git.objects import find_file
-from gitcp.steps.back import lineage
-from gitcp.steps.commits import parts
-from gitcp.steps.commits.path_history import Change, Texts, get_writer, read_text
+from gitcp.steps.whose import lineage, parts
+from gitcp.steps.whose.path_history import Change, Texts, get_writer, read_text
 from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.line_evidence import split_lines
 from gitcp.text.pairing import find_changed_lines
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Lookup, Objects
     from gitcp.lines.edit_lines import Edits
-    from gitcp.steps.commits.parts import Operation
-    from gitcp.steps.commits.path_history import Move, PathHistory
     from gitcp.steps.commits.selection import Selection
+    from gitcp.steps.whose.parts import Operation
+    from gitcp.steps.whose.path_history import Move, PathHistory
     from gitcp.text.record_types import Entry, Record, Version, Writer
 
 

@@ -38,10 +38,10 @@ from gitcp.steps import effects, undo
 from gitcp.steps.back.plan import OURS
 from gitcp.steps.commits import person_hooks, stage
 from gitcp.steps.commits.division import Division
-from gitcp.steps.commits.path_history import Change, get_writer
 from gitcp.steps.commits.scratch import Copy, remove_folder
 from gitcp.steps.commits.selection import Selection
 from gitcp.steps.step import HeadMove
+from gitcp.steps.whose.path_history import Change, get_writer
 from gitcp.text import json, prompt_text, term
 from gitcp.text.ids import UNKNOWN
 from gitcp.text.short_ids import shorten_id

@@ -12,7 +12,7 @@ from gitcp.steps import effects, undo
 from gitcp.steps.back import plan
 from gitcp.steps.back.present import Present, read_present
 from gitcp.steps.commits.division import Division, Extra, PathDivision, count_lines
-from gitcp.steps.commits.path_history import Change, PathHistory
+from gitcp.steps.whose.path_history import Change, PathHistory
 from gitcp.text.ids import build_change
 from gitcp.text.spans import count_noun
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record.journal.line_kinds import Edit
     from gitcp.steps.commits.division import Part
-    from gitcp.steps.commits.path_history import Move
     from gitcp.steps.commits.selection import Selection
+    from gitcp.steps.whose.path_history import Move
     from gitcp.text.record_types import Version
 
 

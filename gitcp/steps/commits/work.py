@@ -6,8 +6,9 @@ from gitcp.errors import Error
 from gitcp.git.objects import Lookup, edit_tree, find_file
 from gitcp.lines.edit_lines import Edits
 from gitcp.steps.back.present import Present, read_present
-from gitcp.steps.commits import parts
-from gitcp.steps.commits.path_history import (
+from gitcp.steps.commits.selection import Selection
+from gitcp.steps.whose import parts
+from gitcp.steps.whose.path_history import (
     Change,
     PathHistory,
     Texts,
@@ -15,7 +16,6 @@ from gitcp.steps.commits.path_history import (
     get_writer,
     read_text,
 )
-from gitcp.steps.commits.selection import Selection
 from gitcp.text.ids import COMMIT, PERSON, UNKNOWN, build_change
 
 TYPE_CHECKING = False

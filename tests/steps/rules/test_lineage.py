@@ -8,7 +8,7 @@ import pytest
 
 from gitcp.record.journal.credit import RESTORED
 from gitcp.record.journal.line_kinds import build_edit, read_line
-from gitcp.steps.back import lineage
+from gitcp.steps.whose import lineage
 from gitcp.text import ids
 from gitcp.text.record_types import Version, Writer
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitcp.steps.commits import parts
-from gitcp.steps.commits.parts import Choice, Operation, Weave
+from gitcp.steps.whose import parts
+from gitcp.steps.whose.parts import Choice, Operation, Weave
 from gitcp.text import line_evidence
 from gitcp.text.ids import PERSON
 from gitcp.text.line_replay import Version

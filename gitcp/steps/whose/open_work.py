@@ -21,9 +21,9 @@ from gitcp.record.journal import credit, cuts, held_lines
 from gitcp.record.journal.edits import list_open_paths_in
 from gitcp.record.journal.line_kinds import Edit
 from gitcp.record.snapshot import scan
-from gitcp.steps.commits import parts
-from gitcp.steps.commits.committed import Committed
-from gitcp.steps.commits.path_history import (
+from gitcp.steps.whose import parts
+from gitcp.steps.whose.committed import Committed
+from gitcp.steps.whose.path_history import (
     Change,
     PathHistory,
     Texts,

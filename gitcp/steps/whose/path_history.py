@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitcp.git.objects import find_file
-from gitcp.steps.back import lineage
-from gitcp.steps.commits import parts
+from gitcp.steps.whose import lineage, parts
 from gitcp.text import line_replay
 from gitcp.text.ids import PERSON, REGULAR, UNKNOWN
 from gitcp.text.line_evidence import has_no_lines, split_lines
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Lookup, Objects
     from gitcp.lines.edit_lines import Edits
     from gitcp.record.journal.line_kinds import Edit
-    from gitcp.steps.commits.parts import Operation
+    from gitcp.steps.whose.parts import Operation
     from gitcp.text.record_types import Entry, Version, Writer
 
 
