@@ -342,6 +342,18 @@ class Elsewhere:
             return self._writer
         return author
 
+    def has_others(self, session_id: str) -> bool:
+        """Whether another session has an edit at a path that lines may come from."""
+        for path in self._list_nearest():
+            for line in self._edits.by_path[path]:
+                if line.author[0] not in ("", session_id):
+                    return True
+        return False
+
+    def get_path(self, place: Place) -> str:
+        """The path of one of list_sources()."""
+        return self._others[place.source].path
+
     def _list_nearest(self) -> list[str]:
         """The other paths with edits, those whose edits stand nearest to this one's; none if the
         look saw many changes at once."""

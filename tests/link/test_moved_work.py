@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ def lines(who: str, *numbers: int) -> str:
 
 BASE = "first = 1\nlast = 2\n"
 ITS = lines("session", *range(6))
+A, B = "session-a", "session-b"
 HEADER = "header = 'of the new file'\n"
 
 
@@ -126,8 +128,10 @@ def test_a_session_that_splits_the_uncommitted_file_of_another(world: World, a: 
     write_turn(a, "write it", a_py=BASE + ITS)
     b = world.agent("session-b", tools=True)
     write_turn(b, "split it", b_py=HEADER + lines("session", 3, 4, 5), a_py=BASE)
+    told = map(json.loads, world.gitcp("sessions", "--json").splitlines())
+    assert {one["session_id"] for one in told if "b.py" in one["files_touched"]} == {A, B}
     [one] = world.commit("b.py")
-    assert world.committed(one).keys() == {"session-a", "session-b"}
+    assert world.committed(one).keys() == {A, B}
     sound(world)
 
 

@@ -294,6 +294,7 @@ class _Divider:
         if writers is None or not _is_sure(history, writers):
             lines = _Lines(self._repo.objects, edits, history)
             writers = lines.list_writers(change, base)
+        writers |= history.list_brought(change, base)
         return {who[0] for who in writers if who[0]}
 
     def _read_every(self) -> Edits:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from gitcp.git.objects import find_file
 from gitcp.steps.whose import lineage, parts
 from gitcp.text import line_replay
+from gitcp.text.carry.moves import find_moved
+from gitcp.text.carry.text import Text
 from gitcp.text.ids import PERSON, REGULAR, UNKNOWN
 from gitcp.text.line_evidence import has_no_lines, split_lines
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.git.objects import Lookup, Objects
-    from gitcp.lines.edit_lines import Edits
+    from gitcp.lines.edit_lines import Edits, Elsewhere
     from gitcp.record.journal.line_kinds import Edit
     from gitcp.steps.whose.parts import Operation
     from gitcp.text.record_types import Entry, Version, Writer
@@ -81,6 +83,43 @@ class PathHistory:
     def may_be_back(self, writers: set[Writer]) -> bool:
         """Whether what seems to be the person's work may have lines of others that a stash had."""
         return writers == {PERSON} and any(line.is_stashed for line in self.chain)
+
+    def list_brought(self, change: Change, base: Lookup) -> set[Writer]:
+        """Who wrote lines that a change got from other paths, and that a tree has not there."""
+        brought: set[Writer] = set()
+        for line in self.list_run(change) or self.chain:
+            elsewhere = self._edits.look_elsewhere(line.path, line.at, line.author)
+            if elsewhere and elsewhere.has_others(line.author[0]):
+                brought |= self._list_brought_by(line, elsewhere, change, base)
+        return brought
+
+    def _list_brought_by(
+        self, line: Edit, elsewhere: Elsewhere, change: Change, base: Lookup
+    ) -> set[Writer]:
+        """list_brought() by one edit."""
+        text = self._read(line.after)
+        wanted = {*self._read(change.new).keys}
+        for entry in (change.old, line.before):
+            wanted.difference_update(self._read(entry).keys)
+        added = [n for n, key in enumerate(text.keys) if key in wanted]
+        keys = [text.keys[n] for n in added]
+        sources = elsewhere.list_sources(keys)
+        brought: set[Writer] = set()
+        for n, place in find_moved(text, added, sources).items():
+            source = elsewhere.get_path(place)
+            committed = self._read(find_file(base, source))
+            if text.keys[n] not in committed.keys:
+                brought.add(elsewhere.find_author(place))
+        return brought
+
+    def _read(self, entry: Version) -> Text:
+        """A content as carry() compares it; without lines if there is none, or it is missing."""
+        content = None
+        if entry:
+            content = self._edits.get_content(*entry)
+        if content is None:
+            return Text([])
+        return self._edits.read_text(content)
 
     def find_last_writer(self) -> Writer:
         """Who made the last edit; the person without one."""
