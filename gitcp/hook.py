@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.events import Stages
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Event, GitEvent, Message, Passed
 
 # A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
 GATES = frozenset({"commit-msg", "pre-push", "turn-start", "tool-start", "tool-end"})
@@ -124,13 +124,13 @@ def _judge_push(repo: Repo, args: Sequence[str], stdin: Sequence[str]) -> int:
         return OK
     message = verdict["message"]
     if verdict["type"] == "refuse":
-        return _refuse(repo, verdict, message)
+        return _refuse(repo, None, message)
     _print_message(f"{message}\n")
     return OK
 
 
 def _run_agent_hook(argv: Sequence[str]) -> int:
-    started: list[tuple[Repo, Record]] = []  # the starts of calls
+    started: list[tuple[Repo, Event]] = []  # the starts of calls
     is_stream = argv == ["event"]
     for repo, event in events.read_records(_warn_person) if is_stream else events.read_call(argv):
         status = run(repo, event)
@@ -143,7 +143,7 @@ def _run_agent_hook(argv: Sequence[str]) -> int:
     return OK
 
 
-def _end_refused(started: Sequence[tuple[Repo, Record]], refused: Record) -> None:
+def _end_refused(started: Sequence[tuple[Repo, Event]], refused: Event) -> None:
     """End a call that one repository has refused in those where it has started."""
     for repo, event in started:
         if event["tool"].get("id") == refused["tool"].get("id"):
@@ -151,7 +151,7 @@ def _end_refused(started: Sequence[tuple[Repo, Record]], refused: Record) -> Non
             run(repo, {**event, "event": "tool-end"})
 
 
-def run(repo: Repo, first: Record) -> int:
+def run(repo: Repo, first: Event | GitEvent) -> int:
     """Run the pipelines of an event in order and return the status.
 
     A gate's refusal ends them and is the answer.  Otherwise their messages are given as one."""
@@ -166,8 +166,8 @@ def run(repo: Repo, first: Record) -> int:
         from gitcp.steps.commits import auto
 
         auto.settle_left_over(open_context(repo))
-    messages: list[Record] = []
-    refusals: list[Record] = []
+    messages: list[Message] = []
+    refusals: list[Message] = []
     warnings: list[str] = []
     is_done = False  # whether gitcp's own pipeline had nothing to say
     for pipeline in events.list_pipelines(repo, event):
@@ -175,15 +175,16 @@ def run(repo: Repo, first: Record) -> int:
         if is_own and not built_in:
             continue
         records, faults = _run_pipeline(repo, pipeline, first)
-        is_done = is_done or (is_own and not faults and not any(map(_is_message, records)))
+        is_done = is_done or (is_own and not faults and not any(map(events.is_message, records)))
         warnings += [f"'{events.format_pipeline(pipeline)}': {fault}" for fault in faults]
-        messages += [record for record in records if _is_message(record)]
-        refusals = [r for r in records if r.get("type") == "refuse" and event in GATES]
+        messages += [item for item in records if events.is_message(item)]
+        if event in GATES:
+            refusals = [item for item in records if events.is_refusal(item)]
         if refusals:
             break
     _store_warnings(repo, event, warnings)
     if refusals:
-        if event == "tool-start":
+        if events.is_of_agent(first) and event == "tool-start":
             from gitcp.events import turns
 
             turns.withdraw_claims(repo, first)
@@ -196,8 +197,8 @@ def run(repo: Repo, first: Record) -> int:
 
 
 def _run_pipeline(
-    repo: Repo, pipeline: Stages | str, first: Record
-) -> tuple[list[Record], list[str]]:
+    repo: Repo, pipeline: Stages | str, first: Event | GitEvent
+) -> tuple[list[Passed], list[str]]:
     """(the output of a pipeline for an event, its faults).  If a configured pipeline has a mistake,
     the built-in one runs instead."""
     stages = pipeline
@@ -214,11 +215,10 @@ def _run_pipeline(
                     raise
                 reason = str(e).partition("\n")[0]  # the lines after it are the usage
                 faults.append(f"{reason}; the built-in pipeline ran")
-        with open_context(repo) as ctx:
-            records = events.run_pipeline(ctx, stages, [first])
+        records = events.run_pipeline(open_context(repo), stages, [first])
     except Exception as e:  # the event's other pipelines run all the same
         return [], [*faults, _explain(e)]
-    if any(r.get("type") == "say" and not _is_message(r) for r in records):
+    if any(r.get("type") == "say" and not events.is_message(r) for r in records):
         faults.append("a record of type 'say' has no message, or is to nobody known")
     return records, faults
 
@@ -233,13 +233,7 @@ def _explain(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _is_message(record: Record) -> bool:
-    """Whether a record has a message for somebody."""
-    is_for = record.get("to", "person") in ("person", "agent")
-    return record.get("type") == "say" and is_for and isinstance(record.get("message"), str)
-
-
-def _store_missing_checkpoint(repo: Repo, first: Record) -> None:
+def _store_missing_checkpoint(repo: Repo, first: Event | GitEvent) -> None:
     """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
     failed.  first: the event of post-commit."""
     with open_context(repo) as ctx:
@@ -259,28 +253,28 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
         hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
 
-def _send_messages(first: Record, messages: Sequence[Record]) -> None:
+def _send_messages(first: Event | GitEvent, messages: Sequence[Message]) -> None:
     """Show each message to whom it is addressed: the person, or the agent alone."""
     person, agent = (
         "\n\n".join(m["message"] for m in messages if m.get("to", "person") == to)
         for to in ("person", "agent")
     )
-    if "agent" in first:
+    if events.is_of_agent(first):
         events.tell(first, person, agent)
     else:
         _print_message(f"{person}\n")
 
 
-def _refuse(repo: Repo, first: Record, reason: object) -> int:
-    """Refuse for git or for the agent's client; return the status."""
+def _refuse(repo: Repo, first: Event | GitEvent | None, reason: object) -> int:
+    """Refuse for git or for the agent's client; return the status.  first: None for git."""
     message = "refused"
     if isinstance(reason, str):
         message = reason
-    if first.get("guest"):  # else the agent takes "this working copy" for its own
+    if first and first.get("guest"):  # else the agent takes "this working copy" for its own
         message += f"\n{'Repository:':15} {repo.worktree}"
     err = f"{message}\n"
     status = VERDICT
-    if "agent" in first:
+    if first and events.is_of_agent(first):
         err, status = events.refuse(first, message)
     _print_message(err)
     return status

@@ -1,8 +1,9 @@
 """Events of agents and of git: their pipelines, and how they are read.
 
 A module here has the built-in pipelines of one event or of a few, PIPELINES, as functions: a stage
-takes records and returns a list of them, and its name is that of the function (`_` for `-`, `__`
-for ` --`).  The module imports at its top what its events always need: that is what the hook costs.
+takes a context and records and returns a list of them, and its name is that of the function (`_`
+for `-`, `__` for ` --`).  The module imports at its top what its events always need: that is what
+the hook costs.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from gitcp.text import json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeGuard
 
     from gitcp.agents import Client
     from gitcp.record import Context
-    from gitcp.text.record_types import Record, Records, Stage
+    from gitcp.text.record_types import Event, GitEvent, Message, Passed, Record
 
-    Events = Iterator[tuple[Repo, Record]]
+    Events = Iterator[tuple[Repo, Event]]
+    Stage = Callable[[Context, Iterable[Passed]], Iterable[Passed]]  # those of hooks return lists
     Stages = tuple[Stage, ...]
 
 # Left out where gitcp.guard is off: the second one unless a call began with the guard on.
@@ -75,24 +78,90 @@ def format_pipeline(pipeline: Stages | str) -> str:
     return " | ".join(names)
 
 
-def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> list[Record]:
+def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Iterable[Passed]) -> list[Passed]:
     """The records that the stages make of these, one after the other.
 
-    Claims that release_claim() was given to end are held until all stages are done.
+    What a stage put off until all are done (ctx.endings) adds its records.
     """
-    failed = True
-    try:
-        for stage in stages:
-            # Listed, since it runs although the next one may read nothing.
-            records = list(stage(records))
-        failed = False
-    finally:
-        objections: list[Record] = []
-        if ctx.ended:
-            from gitcp.events import turns
+    has_failed = True
+    added: list[Passed] = []
+    with ctx:
+        try:
+            for stage in stages:
+                # Listed, since it runs although the next one may read nothing.
+                records = list(stage(ctx, records))
+            has_failed = False
+        finally:
+            endings = ctx.endings
+            ctx.endings = []
+            for end in endings:
+                added += end(has_failed)
+    return [*records, *added]
 
-            objections = turns.end_claims(ctx, failed)
-    return [*records, *objections]
+
+# Make a stage of a pipeline of a function that handles one record.
+def per_record(handle: Callable[[Context, Passed], list[Passed]]) -> Stage:
+    """The stage that puts what handle() makes of a record in its place; it has the name of
+    handle()."""
+
+    def stage(ctx: Context, passed: Iterable[Passed]) -> list[Passed]:
+        found: list[Passed] = []
+        for item in passed:
+            found += handle(ctx, item)
+        return found
+
+    stage.__name__ = handle.__name__
+    return stage
+
+
+def is_of_git(item: Passed, hook: str) -> TypeGuard[GitEvent]:
+    """Whether a record is an event of this hook of git's; one that was piped may lack the rest."""
+    return item.get("type") == "event" and item.get("event") == hook
+
+
+def is_message(item: Passed) -> TypeGuard[Message]:
+    """Whether a record has a message for somebody."""
+    is_for = item.get("to", "person") in ("person", "agent")
+    return item.get("type") == "say" and is_for and isinstance(item.get("message"), str)
+
+
+def is_refusal(item: Passed) -> TypeGuard[Message]:
+    """Whether a record refuses; one that was piped may say no reason."""
+    return item.get("type") == "refuse"
+
+
+def is_of_agent(item: Passed | GitEvent) -> TypeGuard[Event]:
+    """Whether a record is an event of an agent."""
+    is_event = item.get("type") == "event" and isinstance(item.get("event"), str)
+    return is_event and bool(item.get("session_id"))
+
+
+def build_messages(*texts: str | None) -> list[Message]:
+    """The texts that are not empty, for the person."""
+    return [{"type": "say", "message": text} for text in texts if text]
+
+
+def per_event(handle: Callable[[Context, Event], list[Passed]]) -> Stage:
+    """per_record() of agents' events; other records are passed on."""
+
+    def handle_event(ctx: Context, item: Passed) -> list[Passed]:
+        if is_of_agent(item):
+            return handle(ctx, item)
+        return [item]
+
+    handle_event.__name__ = handle.__name__
+    return per_record(handle_event)
+
+
+def per_state(update: Callable[[Context, Event], list[Passed]]) -> Stage:
+    """per_event() that takes each event into the state of its session by update(), and passes it
+    on, followed by the messages that update() returns."""
+
+    def take_event(ctx: Context, event: Event) -> list[Passed]:
+        return [event, *update(ctx, event)]
+
+    take_event.__name__ = update.__name__
+    return per_event(take_event)
 
 
 # Read events from the payloads of agents' hooks or from records, and find their repositories.
@@ -116,7 +185,7 @@ def read_call(argv: Sequence[str]) -> Events:
     seconds = client.get_hook_seconds(argv[1], argv[0])
     if seconds:
         git.set_bound(seconds / 2)  # the next event does the rest
-    event: Record = {**client.read_event(argv[1], payload)}
+    event = client.read_event(argv[1], payload)
     if event["event"] != "unknown":
         yield from _locate_event(client, event)
 
@@ -166,7 +235,7 @@ def read_records(warn: Callable[[str], None]) -> Events:
         os.chdir(start)
 
 
-def _locate_event(client: Client | None, event: Record) -> Events:
+def _locate_event(client: Client | None, event: Event) -> Events:
     """The event with the repository of its session, then with the others in which the session is;
     changes into the worktree of each."""
     home: Repo | None = None
@@ -182,7 +251,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
             yield repo, each
 
 
-def _locate_home(client: Client | None, event: Record) -> Events:
+def _locate_home(client: Client | None, event: Event) -> Events:
     """The event with the repository of its session; changes into its worktree.
 
     An unknown session began before gitcp was installed, or its prompt did not arrive: its first
@@ -211,13 +280,15 @@ def _locate_home(client: Client | None, event: Record) -> Events:
 
         exports.copy_conversation(repo, client, event)
     if home_of_unknown:
-        start = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
+        start = event.copy()
+        start["event"] = "turn-start"
+        start["prompt"] = _read_last_prompt(client, event)
         start.pop("tool", None)
         yield repo, start
     yield repo, event
 
 
-def _read_last_prompt(client: Client | None, event: Record) -> str:
+def _read_last_prompt(client: Client | None, event: Event) -> str:
     """The last prompt at the end of the session's transcript; "" if there is none yet."""
     path = event.get("transcript_path")
     if not (client and path):
@@ -243,7 +314,7 @@ def _parse_payload(data: bytes) -> Record:
     return value
 
 
-def _locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
+def _locate(event: Event, project: str = "") -> tuple[str, Repo] | None:
     """(directory, repository around it) of an agent's event: the worktree of its session.
 
     project: the directory in which the agent was started, if its client tells.  A prompt is about
@@ -291,7 +362,7 @@ def _is_outside(repo: Repo, project: str) -> bool:
 _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 
 
-def _locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
+def _locate_unheard(event: Event, project: str = "") -> tuple[str, Repo] | None:
     """Like _locate(), for a tool call of a session without a state: the client's project, not the
     target of a `cd`, unless that is in a registered repository; None if gitcp is not enabled
     there."""
@@ -332,7 +403,7 @@ def _note_event(repo: Repo, agent: str) -> None:
 
 
 # Answer the agent, in the form of its client.
-def tell(event: Record, message: str, to_agent: str = "") -> None:
+def tell(event: Event, message: str, to_agent: str = "") -> None:
     """Give messages to the agent, and to the person through the client if it shows messages."""
 
     from gitcp.agents import answers
@@ -340,7 +411,7 @@ def tell(event: Record, message: str, to_agent: str = "") -> None:
     print(answers.format_message(_find_form(event), message, to_agent), end="")
 
 
-def refuse(event: Record, message: str) -> tuple[str, int]:
+def refuse(event: Event, message: str) -> tuple[str, int]:
     """Refuse the event for the agent's client: (text for standard error, status)."""
 
     from gitcp.agents import answers
@@ -350,7 +421,7 @@ def refuse(event: Record, message: str) -> tuple[str, int]:
     return err, status
 
 
-def _find_form(event: Record) -> str:
+def _find_form(event: Event) -> str:
     """The form of answers to an event's agent (gitcp.agents)."""
 
     from gitcp.agents import find_client

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import InputError, format_error
+from gitcp.events import build_messages, is_of_git, per_record
 from gitcp.git import commit_message, encode_name, files, objects, refs
 from gitcp.git.files import locate_exports
 from gitcp.git.objects import need_commit
-from gitcp.git.repo import Repo
 from gitcp.link import linking
 from gitcp.link.commit import (
     conclude_commit,
@@ -19,7 +19,7 @@ from gitcp.link.commit import (
     prepare_commit,
     will_check_message,
 )
-from gitcp.record import open_here, per_record, session
+from gitcp.record import session
 from gitcp.record.journal import settling
 from gitcp.record.match import (
     add_judged,
@@ -33,10 +33,20 @@ from gitcp.record.match import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeGuard
 
+    from gitcp.git.repo import Repo
     from gitcp.record import Context
-    from gitcp.text.record_types import Marker, Record, Records
+    from gitcp.text.record_types import (
+        CommitMatch,
+        Linked,
+        LinkedMatch,
+        Marker,
+        MessageMatch,
+        MovedRef,
+        Passed,
+    )
 
 # What a match of post-commit says, as conclude_commit() makes it.
 _CONCLUDED = ("id", "sessions", "dismissed", "noted", "linked", "carried", "merged")
@@ -45,14 +55,19 @@ _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep com
 
 
 @per_record
-def write_trailer(record: Record) -> list[Record]:
+def write_trailer(ctx: Context, item: Passed) -> list[Passed]:
     """Write a trailer for each id of a match record into the message file that it names."""
-    if record.get("type") == "match" and record.get("args"):
-        _write_message(Repo.find_here(), record)
-    return [record]
+    if _is_of_message(item):
+        _write_message(ctx.repo, item)
+    return [item]
 
 
-def _write_message(repo: Repo, match: Record) -> None:
+def _is_of_message(item: Passed) -> TypeGuard[MessageMatch]:
+    """Whether a record is the match of a prepare-commit-msg."""
+    return item.get("type") == "match" and bool(item.get("args"))
+
+
+def _write_message(repo: Repo, match: MessageMatch) -> None:
     """Write the ids of a commit into its message, or a comment that says that a note has them."""
     if os.path.isdir(locate_exports(repo)):
         for session_id in match["sessions"]:
@@ -60,7 +75,7 @@ def _write_message(repo: Repo, match: Record) -> None:
 
             exports.renew_copy(repo, session_id)
     path = match["args"][0]
-    source = (match["args"] + [""])[1]
+    source = [*match["args"], ""][1]
     with open(path, "rb") as f:
         before = f.read()
     _keep_template(repo, before if source == "template" else None)
@@ -70,15 +85,16 @@ def _write_message(repo: Repo, match: Record) -> None:
         comment = _find_comment_char(repo, before)
     by_note = repo.config.get_option("gitcp.link") == "note"
     text, ids = _clean_message(match, before, comment, by_note)
-    if ids and source == "message" and match["sessions"] and not _ask_consent(repo, match):
+    sessions = match["sessions"]
+    if ids and source == "message" and sessions and not _ask_consent(repo, sessions):
         ids = []
     exposed = False
     if ids and not by_note and _will_stay_empty(repo, text, comment, source):
-        text = _add_comment(repo, match, text, ids, comment)
+        text = _add_comment(repo, sessions, text, ids, comment)
         noted = True
     else:
         noted = by_note and bool(ids)
-        text = _add_trailers(repo, match, text, [] if noted else ids, comment)
+        text = _add_trailers(repo, sessions, text, [] if noted else ids, comment)
         exposed = bool(ids) and not noted and bool(os.environ.get("GITCP_CONFIGURED"))
     if text != before:
         files.replace_file(path, text, durable=False)  # on a full disk the old text stays
@@ -93,7 +109,7 @@ def _find_comment_char(repo: Repo, text: bytes) -> bytes:
 
 
 def _clean_message(
-    match: Record, text: bytes, comment: bytes, by_note: bool
+    match: MessageMatch, text: bytes, comment: bytes, by_note: bool
 ) -> tuple[bytes, list[str]]:
     """(the message without trailers that are in the wrong place or of other commits, the ids that
     it lacks).  by_note: ids belong into a note, and misplaced ones stay."""
@@ -130,33 +146,37 @@ def _will_strip_comments(repo: Repo) -> bool:
     return find_cleanup_mode(repo) not in ("verbatim", "whitespace")
 
 
-def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
+def _add_comment(
+    repo: Repo, sessions: Mapping[str, Linked], text: bytes, ids: list[str], comment: bytes
+) -> bytes:
     """The message with a comment about ids, which a note will have."""
     from gitcp.git import commit_message
 
     if not (comment and _will_strip_comments(repo)):
         return text
     lines = [f"{commit_message.KEY}: {cid} (in a note)" for cid in ids]
-    lines += _list_prompts(repo, match)
+    lines += _list_prompts(repo, sessions)
     return b"".join(commit_message.add_comments(commit_message.split_lines(text), comment, lines))
 
 
-def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
+def _add_trailers(
+    repo: Repo, sessions: Mapping[str, Linked], text: bytes, ids: list[str], comment: bytes
+) -> bytes:
     """The message with its ids in the last trailer block, a comment about them, and the trailers
     of gitcp.disclose about the sessions."""
     from gitcp.git import commit_message
 
     comments: Sequence[str] = ()
     if ids and _will_strip_comments(repo):
-        comments = [_HEADING, *_list_prompts(repo, match)]
+        comments = [_HEADING, *_list_prompts(repo, sessions)]
     key = repo.config.get_option("gitcp.disclose")
     disclosures = list[str]()
-    if key and match["sessions"]:
+    if key and sessions:
         from gitcp.link import disclosure
 
         if commit_message.is_unwritten(text, comment=comment):
             disclosure.request_check(repo)
-        disclosures = disclosure.format_lines(repo, key, sorted(match["sessions"]))
+        disclosures = disclosure.format_lines(repo, key, sorted(sessions))
     return commit_message.add_trailers(
         text, ids, comment=comment, comments=comments, more=disclosures
     )
@@ -171,30 +191,30 @@ def _keep_template(repo: Repo, text: bytes | None) -> None:
         files.write_private(repo, path, text)
 
 
-def _list_prompts(repo: Repo, match: Record) -> list[str]:
+def _list_prompts(repo: Repo, sessions: Iterable[str]) -> list[str]:
     """A line for each session, for the person's editor."""
-    linked = _list_markers(repo, match)
+    linked = _list_markers(repo, sessions)
     return [f"  {m['agent_type'] or 'an agent'}: {m['prompt'][:60]}" for m in linked]
 
 
-def _list_markers(repo: Repo, match: Record) -> list[Marker]:
+def _list_markers(repo: Repo, sessions: Iterable[str]) -> list[Marker]:
     found: list[Marker] = []
-    for name in sorted(match["sessions"]):
+    for name in sorted(sessions):
         m = session.find_marker(repo, name)
         if m:
             found.append(m)
     return found
 
 
-def _ask_consent(repo: Repo, match: Record) -> bool:
+def _ask_consent(repo: Repo, sessions: Mapping[str, Linked]) -> bool:
     """Ask the person at the terminal if gitcp.link is `ask`; yes is the default."""
     if repo.config.get_option("gitcp.link") != "ask":
         return True
-    if any(linked["how"] != "content" for linked in match["sessions"].values()):
+    if any(linked["how"] != "content" for linked in sessions.values()):
         return True  # the agent commits by itself
     try:
         with open("/dev/tty", "r+b", buffering=0) as tty:
-            for marker in _list_markers(repo, match):
+            for marker in _list_markers(repo, sessions):
                 tty.write(f"Last prompt: {marker['prompt'][:80]}\n".encode())
             tty.write(b"Link this commit to the session? [Y/n] ")
             return tty.readline().strip().lower() not in (b"n", b"no")
@@ -203,13 +223,13 @@ def _ask_consent(repo: Repo, match: Record) -> bool:
 
 
 @per_record
-def check_message(record: Record) -> list[Record]:
+def check_message(ctx: Context, item: Passed) -> list[Passed]:
     """Put back the trailers that another hook dropped from the message of a commit-msg event; empty
     a message that has nothing but gitcp's trailers, so that the commit aborts, as it would without
     gitcp."""
-    if record.get("event") == "commit-msg" and record.get("args"):
-        _check_file(Repo.find_here(), record["args"][0])
-    return [record]
+    if is_of_git(item, "commit-msg") and item.get("args"):
+        _check_file(ctx.repo, item["args"][0])
+    return [item]
 
 
 def _check_file(repo: Repo, path: str) -> None:
@@ -235,8 +255,8 @@ def _check_file(repo: Repo, path: str) -> None:
     ids = _list_dropped(repo, text)
     if ids and not commit_message.is_unwritten(text, comment=comment):
         verdict = load_verdict(repo)
-        match = {"sessions": verdict.sessions if verdict else {}}
-        files.replace_file(path, _add_trailers(repo, match, text, ids, comment), durable=False)
+        sessions = verdict.sessions if verdict else {}
+        files.replace_file(path, _add_trailers(repo, sessions, text, ids, comment), durable=False)
 
 
 def _list_dropped(repo: Repo, text: bytes) -> list[str]:
@@ -261,24 +281,24 @@ def _cut_message(text: bytes, comment: bytes) -> bytes:
     return b"".join(lines[: commit_message.find_cut(lines, comment)])
 
 
-def match_commit(records: Records, args: Namespace | None = None) -> list[Record]:
+def match_commit(
+    ctx: Context, records: Iterable[Passed], args: Namespace | None = None
+) -> list[Passed]:
     """A match record in place of each event prepare-commit-msg and post-commit; with args.commit
     one for each session that would link to that commit."""
     if args and args.commit:
-        return _judge_commit(args.commit)
-    return list(map(_match_event, records))
+        return _judge_commit(ctx.repo, args.commit)
+    return [_match_event(ctx, item) for item in records]
 
 
-def _match_event(record: Record) -> Record:
-    hook = record.get("event")
-    if hook not in ("prepare-commit-msg", "post-commit"):
-        return record
-    with open_here() as ctx:
-        if hook == "post-commit":
-            return conclude_commit(ctx.repo).build_record()
+def _match_event(ctx: Context, item: Passed) -> Passed:
+    if is_of_git(item, "post-commit"):
+        return conclude_commit(ctx.repo).build_record()
+    if is_of_git(item, "prepare-commit-msg"):
         moved = _settle_unseen(ctx)
-        args = record.get("args", [])
+        args = item.get("args", [])
         return prepare_commit(ctx.repo, ctx.head, args, moved).build_record(args)
+    return item
 
 
 def _settle_unseen(ctx: Context) -> bool:
@@ -298,41 +318,46 @@ def _settle_unseen(ctx: Context) -> bool:
     return True
 
 
-def _judge_commit(commit: str) -> list[Record]:
+def _judge_commit(repo: Repo, commit: str) -> list[Passed]:
     """Decide anew what would link to a commit; nothing is written."""
-    with open_here() as ctx:
-        judged = need_commit(ctx.repo.objects, commit)
-        parent, changes = objects.read_changes(ctx.repo.objects, judged)
-        linked = match_sessions(ctx.repo, changes, parent, is_made_now=False)
-    found = {"type": "match", "commit": judged["oid"]}
-    return [{**found, "session_id": session_id, **why} for session_id, why in linked.items()]
+    judged = need_commit(repo.objects, commit)
+    parent, changes = objects.read_changes(repo.objects, judged)
+    linked = match_sessions(repo, changes, parent, is_made_now=False)
+    found: list[Passed] = []
+    for session_id, why in linked.items():
+        match: LinkedMatch = {
+            "type": "match",
+            "commit": judged["oid"],
+            "session_id": session_id,
+            **why,
+        }
+        found.append(match)
+    return found
 
 
 @per_record
-def condense(record: Record) -> list[Record]:
+def condense(ctx: Context, match: Passed) -> list[Passed]:
     """Condense or dismiss the sessions of a match record of post-commit; tell the person what the
     commit was linked to."""
-    if not _is_of_commit(record):
-        return [record]
-    is_news = not record.get("replays") and _look_for_unheard()
-    _condense_commit(record)
+    if not _is_of_commit(match):
+        return [match]
+    is_news = not match.get("replays") and _look_for_unheard(ctx.repo)
+    _condense_commit(ctx, match)
     said = []
-    if _is_watched(record):
-        said.append(linking.describe_links(record["sessions"]))
+    if _is_watched(ctx.repo, match):
+        said.append(linking.describe_links(match["sessions"]))
     if is_news:
         from gitcp.extras.imports.unasked import notice_unrecorded
 
-        repo = Repo.find_here()
-        said.append(notice_unrecorded(repo, tells=_is_at_terminal()))
-    return [record, *({"type": "say", "message": text} for text in said if text)]
+        said.append(notice_unrecorded(ctx.repo, tells=_is_at_terminal()))
+    return [match, *build_messages(*said)]
 
 
-def _look_for_unheard() -> bool:
+def _look_for_unheard(repo: Repo) -> bool:
     """Look for conversations of which no hook has heard, if a client has something new; return
     whether it has."""
     from gitcp.record import unheard
 
-    repo = Repo.find_here()
     if not unheard.is_look_due(repo):
         return False
 
@@ -342,21 +367,20 @@ def _look_for_unheard() -> bool:
     return True
 
 
-def _is_of_commit(record: Record) -> bool:
+def _is_of_commit(item: Passed) -> TypeGuard[CommitMatch]:
     """Whether a record is the match of a post-commit.  Raises InputError if it is incomplete."""
-    if record.get("type") != "match" or not record.get("commit") or "old" not in record:
+    if item.get("type") != "match" or not item.get("commit") or "old" not in item:
         return False
-    lacking = [key for key in _CONCLUDED if key not in record]
+    lacking = [key for key in _CONCLUDED if key not in item]
     if lacking:
         raise InputError(f"a match record of post-commit lacks '{lacking[0]}'")
     return True
 
 
-def _is_watched(match: Record) -> bool:
+def _is_watched(repo: Repo, match: CommitMatch) -> bool:
     """Whether a person makes this one commit and is at the terminal."""
     if not match.get("linked") or match.get("replays") or not _is_at_terminal():
         return False
-    repo = Repo.find_here()
     sessions = match["sessions"].values()
     if any(linked["how"] != "content" for linked in sessions):  # an agent commits
         return False
@@ -369,61 +393,59 @@ def _is_at_terminal() -> bool:
     return os.isatty(2) and not os.environ.get("CI")
 
 
-def _condense_commit(match: Record) -> None:
+def _condense_commit(ctx: Context, match: CommitMatch) -> None:
     if match["id"] or match["dismissed"]:
-        _store_sessions(match)
-    with open_here() as ctx:
-        for checkpoint_id in match.get("inherited", ()):
-            from gitcp.checkpoints import notes
+        _store_sessions(ctx, match)
+    for checkpoint_id in match.get("inherited", ()):
+        from gitcp.checkpoints import notes
 
-            notes.add_link(ctx.repo, match["commit"], checkpoint_id)
-        if match["carried"]:
-            from gitcp.link import commit_sessions
+        notes.add_link(ctx.repo, match["commit"], checkpoint_id)
+    if match["carried"]:
+        from gitcp.link import commit_sessions
 
-            taken_back = commit_sessions.list_taken_back(ctx.repo, match["old"])
-            is_whole_list = len(taken_back) < commit_sessions.MOST_TAKEN_BACK
-            replaced = {match["commit"]: match["merged"] or (taken_back if is_whole_list else ())}
+        taken_back = commit_sessions.list_taken_back(ctx.repo, match["old"])
+        is_whole_list = len(taken_back) < commit_sessions.MOST_TAKEN_BACK
+        replaced = {match["commit"]: match["merged"] or (taken_back if is_whole_list else ())}
 
-            from gitcp.lines import carried
+        from gitcp.lines import carried
 
-            carried.follow_lines(ctx.repo, [match["commit"]], replaced)
-        if (match["id"] or match["carried"]) and refs.list_stashes(ctx.repo):
-            from gitcp.record.match.taken_back import add_stashed
+        carried.follow_lines(ctx.repo, [match["commit"]], replaced)
+    if (match["id"] or match["carried"]) and refs.list_stashes(ctx.repo):
+        from gitcp.record.match.taken_back import add_stashed
 
-            add_stashed(ctx.repo, match["commit"])
-        if not match["id"]:
-            from gitcp.lines import commit_lines
+        add_stashed(ctx.repo, match["commit"])
+    if not match["id"]:
+        from gitcp.lines import commit_lines
 
-            commit_lines.keep_ai_note(ctx.repo, [match["commit"]])
+        commit_lines.keep_ai_note(ctx.repo, [match["commit"]])
 
 
-def _store_sessions(match: Record) -> None:
+def _store_sessions(ctx: Context, match: CommitMatch) -> None:
     """Store the sessions of a match as its checkpoint, or dismiss them; one that fails is removed
     from the match."""
     failed: dict[str, Exception] = {}
-    with open_here() as ctx:
-        repo = ctx.repo
-        old = match["old"]
-        commit = need_commit(repo.objects, match["commit"])
-        states = ctx.read_states(match["sessions"])
-        from gitcp.link import commit_sessions
+    repo = ctx.repo
+    old = match["old"]
+    commit = need_commit(repo.objects, match["commit"])
+    states = ctx.read_states(match["sessions"])
+    from gitcp.link import commit_sessions
 
-        if match["dismissed"]:
-            commit_sessions.dismiss_sessions(repo, commit, states.values(), old)
-        else:
-            matched = [(state, match["sessions"][name]) for name, state in states.items()]
-            failed = commit_sessions.store_sessions(
-                repo, commit, match["id"], matched, old, match["noted"]
-            )
-        for session_id, state in states.items():
-            if session_id not in failed:
-                ctx.keep(state)
-        ctx.leave()  # streams are moved by the states on disk
+    if match["dismissed"]:
+        commit_sessions.dismiss_sessions(repo, commit, states.values(), old)
+    else:
+        matched = [(state, match["sessions"][name]) for name, state in states.items()]
+        failed = commit_sessions.store_sessions(
+            repo, commit, match["id"], matched, old, match["noted"]
+        )
+    for session_id, state in states.items():
+        if session_id not in failed:
+            ctx.keep(state)
+    ctx.leave()  # streams are moved by the states on disk
     if failed:
         _leave_out(match, failed)
 
 
-def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
+def _leave_out(match: CommitMatch, failed: Mapping[str, Exception]) -> None:
     """Remove sessions that failed from a match: their own next events store them."""
     for session_id, error in failed.items():
         message = f"session '{session_id}' is left out of its commit for now: {format_error(error)}"
@@ -435,38 +457,40 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
 
         hook_warnings.warn_here(message)
     stored = {name: why for name, why in match["sessions"].items() if name not in failed}
-    match |= {"sessions": stored, "left_out": sorted(failed)}
+    match["sessions"] = stored
+    match["left_out"] = sorted(failed)
 
 
 @per_record
-def carry_forward(match: Record) -> list[Record]:
+def carry_forward(ctx: Context, match: Passed) -> list[Passed]:
     """Move the streams of the old base to a match record's commit; a ref record for each ref that
     is written."""
     if not _is_of_commit(match):
         return [match]
-    with open_here() as ctx:
-        if is_replaying(ctx.repo):
-            return [match]  # more commits are replayed: the next event moves the streams
-        commit = need_commit(ctx.repo.objects, match["commit"])
-        changes = objects.read_changes(ctx.repo.objects, commit)[1]
-        left_out = match.get("left_out", ())
-        settling.settle_commit(ctx.repo, commit, changes, excluded=left_out)
-        settled = None
-        if match["linked"]:
-            settled = set(match["sessions"])
+    if is_replaying(ctx.repo):
+        return [match]  # more commits are replayed: the next event moves the streams
+    commit = need_commit(ctx.repo.objects, match["commit"])
+    changes = objects.read_changes(ctx.repo.objects, commit)[1]
+    left_out = match.get("left_out", ())
+    settling.settle_commit(ctx.repo, commit, changes, excluded=left_out)
+    settled = None
+    if match["linked"]:
+        settled = set(match["sessions"])
 
-        from gitcp.record.stream import writing
+    from gitcp.record.stream import writing
 
-        moved = writing.carry_streams(ctx.repo, match["old"], commit, settled)
-        if not left_out:
-            # A merge brings commits that were not judged here; a commit of no session may hold work
-            # of another branch, which the next event looks for.
-            is_settled = len(commit["parents"]) < 2 and (match["sessions"] or match["carried"])
-            old = ""
-            if is_settled or match["dismissed"]:
-                old = match["old"]
-            add_judged(ctx.repo, commit["oid"], old)
-    written = ({"type": "ref", "ref": ref, "oid": new, "old": old} for ref, new, old in moved)
+    moved = writing.carry_streams(ctx.repo, match["old"], commit, settled)
+    if not left_out:
+        # A merge brings commits that were not judged here; a commit of no session may hold work
+        # of another branch, which the next event looks for.
+        is_settled = len(commit["parents"]) < 2 and (match["sessions"] or match["carried"])
+        old = ""
+        if is_settled or match["dismissed"]:
+            old = match["old"]
+        add_judged(ctx.repo, commit["oid"], old)
+    written: list[MovedRef] = []
+    for ref, new, old_tip in moved:
+        written.append({"type": "ref", "ref": ref, "oid": new, "old": old_tip})
     return [match, *written]
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from gitcp.git.repo import Repo
 from gitcp.setup import install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.text.record_types import Record
+    from collections.abc import Iterable
+
+    from gitcp.record import Context
+    from gitcp.text.record_types import Passed
 
 
-def enable__worktree(records: list[Record]) -> list[Record]:
+def enable__worktree(ctx: Context, records: Iterable[Passed]) -> Iterable[Passed]:
     """What `gitcp enable --worktree` does, without output."""
-    install.install(Repo.find_here(), install.Options(worktree=True))
+    install.install(ctx.repo, install.Options(worktree=True))
     return records
 
 

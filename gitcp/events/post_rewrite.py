@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import make_flag, make_value
 from gitcp.errors import UsageError
+from gitcp.events import is_of_git
 from gitcp.lines import carried, commit_lines
 from gitcp.link import condense, unhooked
 from gitcp.link.relink import (
@@ -13,7 +14,7 @@ from gitcp.link.relink import (
     list_amended_sessions,
     reconcile,
 )
-from gitcp.record import match, open_here
+from gitcp.record import match
 from gitcp.record.match import rewrites
 from gitcp.record.match.sources import LOST, ONTO, RELINK, REWRITE, MatchCase, Merged
 from gitcp.record.session import others
@@ -21,50 +22,55 @@ from gitcp.record.session import others
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.record import Context
-    from gitcp.text.record_types import Pair, Record, Records
+    from gitcp.text.record_types import GitEvent, Pair, PairMatch, Passed
 
 
-def relink(records: Records, args: Namespace | None = None) -> Records:
+def relink(
+    ctx: Context, records: Iterable[Passed], args: Namespace | None = None
+) -> Iterable[Passed]:
     """Relink the commits of post-rewrite events; with args without --hook those that they name."""
     if args and not args.hook:
-        return _relink_named(args)
-    passed: list[Record] = []
-    for record in records:
-        passed.append(record)
-        if record.get("event") == "post-rewrite" and record.get("args"):
-            passed += _relink_rewritten(record)
+        return _relink_named(ctx, args)
+    passed: list[Passed] = []
+    for item in records:
+        passed.append(item)
+        if is_of_git(item, "post-rewrite") and item.get("args"):
+            passed += _relink_rewritten(ctx, item)
     return passed
 
 
-def _relink_rewritten(event: Record) -> list[Record]:
-    with open_here() as ctx:
-        repo = ctx.repo
-        command = event["args"][0]
-        rewrite = rewrites.read_rewrite(repo, command, event.get("stdin", ()))
-        case = MatchCase(repo, rewrite=rewrite)
-        noted = reconcile(case, REWRITE)
-        replayed = rewrite.list_replayed()
-        if replayed:
-            for marker in others.read_here(repo):
-                state = ctx.read_state(marker["session_id"], rebuild=False)
-                if state:
-                    link_replayed(repo, state, replayed)
-                    ctx.keep(state)
-        amended = rewrite.targets if command == "amend" else ()
-        for session_id in list_amended_sessions(repo, amended):
-            state = ctx.read_state(session_id, rebuild=False)
-            if state and state.get("pending_finalize"):
-                condense.finalize(ctx.repo, state)
+def _relink_rewritten(ctx: Context, event: GitEvent) -> list[Passed]:
+    repo = ctx.repo
+    command = event["args"][0]
+    rewrite = rewrites.read_rewrite(repo, command, event.get("stdin", ()))
+    case = MatchCase(repo, rewrite=rewrite)
+    noted = reconcile(case, REWRITE)
+    replayed = rewrite.list_replayed()
+    if replayed:
+        for marker in others.read_here(repo):
+            state = ctx.read_state(marker["session_id"], rebuild=False)
+            if state:
+                link_replayed(repo, state, replayed)
                 ctx.keep(state)
-        ctx.leave()
-        old_by_new = replayed or rewrite.sources
-        copy_unknown(repo, old_by_new)
-        _follow_lines(ctx, command, old_by_new, noted)
-        commit_lines.keep_ai_note(repo, [*old_by_new])
-    return [{"type": "match", **link} for link in noted]
+    amended = rewrite.targets if command == "amend" else ()
+    for session_id in list_amended_sessions(repo, amended):
+        state = ctx.read_state(session_id, rebuild=False)
+        if state and state.get("pending_finalize"):
+            condense.finalize(ctx.repo, state)
+            ctx.keep(state)
+    ctx.leave()
+    old_by_new = replayed or rewrite.sources
+    copy_unknown(repo, old_by_new)
+    _follow_lines(ctx, command, old_by_new, noted)
+    commit_lines.keep_ai_note(repo, [*old_by_new])
+    return [_build_match(link) for link in noted]
+
+
+def _build_match(link: Pair) -> PairMatch:
+    return {"type": "match", **link}
 
 
 def _follow_lines(
@@ -77,29 +83,29 @@ def _follow_lines(
         carried.follow_lines(ctx.repo, commits, replaced, amended)
 
 
-def _relink_named(options: Namespace) -> Iterator[Record]:
+def _relink_named(ctx: Context, options: Namespace) -> Iterator[Passed]:
     """Find links for the commits of a range or, with --onto, for a merge.  Unless it is a dry run,
     the commits get notes of Git AI if they are wanted."""
     dry_run = options.dry_run
     revisions = options.range
     if options.onto and not revisions:
         raise UsageError("--onto needs the head of the branch that was merged, too")
-    with open_here() as ctx:
-        if options.onto:
-            case = MatchCase(ctx.repo, onto=Merged(options.onto, revisions), dry_run=dry_run)
-            links = reconcile(case, ONTO)
-        else:
-            case = MatchCase(ctx.repo, among=revisions, dry_run=dry_run)
-            seen = bool(revisions) or not ctx.repo.top
-            links = [] if seen else link_left_behind(ctx, dry_run)
-            links += reconcile(case, LOST if revisions else RELINK)
-        commits = [link["commit"] for link in links]
-        yield from ({"type": "match", **link} for link in links)
-        if ctx.repo.top and not options.onto:
-            for link in unhooked.link_range(ctx, revisions, dry_run):
-                commits.append(link["commit"])
-                yield {"type": "match", **link}
+    if options.onto:
+        case = MatchCase(ctx.repo, onto=Merged(options.onto, revisions), dry_run=dry_run)
+        links = reconcile(case, ONTO)
+    else:
+        case = MatchCase(ctx.repo, among=revisions, dry_run=dry_run)
+        seen = bool(revisions) or not ctx.repo.top
+        links = [] if seen else link_left_behind(ctx, dry_run)
+        links += reconcile(case, LOST if revisions else RELINK)
+    commits = [link["commit"] for link in links]
+    yield from (_build_match(link) for link in links)
+    if ctx.repo.top and not options.onto:
+        for link in unhooked.link_range(ctx, revisions, dry_run):
+            commits.append(link["commit"])
+            yield _build_match(link)
     if not dry_run:
+        ctx.leave()
         commit_lines.keep_ai_note(ctx.repo, commits)
 
 

@@ -7,10 +7,10 @@ import os
 from gitcp.checkpoints.share import places, sync
 from gitcp.checkpoints.share.remote import judge_push, parse_updates
 from gitcp.errors import Error
+from gitcp.events import build_messages, is_of_git, per_record
 from gitcp.git.objects import Objects
-from gitcp.git.repo import Repo
 from gitcp.link import unread
-from gitcp.record import per_record, session
+from gitcp.record import session
 from gitcp.setup import git_hooks
 from gitcp.steps import abandoned
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gitcp.checkpoints.share.places import Place
-    from gitcp.text.record_types import Record
+    from gitcp.git.repo import Repo
+    from gitcp.record import Context
+    from gitcp.text.record_types import Message, Passed
 
 _UNSEEN = "cannot see whether this is a --dry-run: no checkpoints are sent; 'gitcp push' sends them"
 
@@ -31,16 +33,16 @@ _NOT_LAST = (
 
 
 @per_record
-def push_checkpoints(record: Record) -> list[Record]:
+def push_checkpoints(ctx: Context, item: Passed) -> list[Passed]:
     """Send the store at a pre-push event to the places that were agreed to."""
-    if record.get("event") != "pre-push":
-        return [record]
-    args = record.get("args") or ()
-    lines = record.get("stdin") or ()
-    return [record, *_push(args, lines)]
+    if not is_of_git(item, "pre-push"):
+        return [item]
+    args = item.get("args") or ()
+    lines = item.get("stdin") or ()
+    return [item, *_push(ctx.repo, args, lines)]
 
 
-def judge(repo: Repo, args: Sequence[str], lines: Sequence[str]) -> Record | None:
+def judge(repo: Repo, args: Sequence[str], lines: Sequence[str]) -> Message | None:
     """What is said of the refs that git is about to push, as judge_push() has it.
 
     args, lines: what git gives to the hook."""
@@ -51,9 +53,8 @@ def judge(repo: Repo, args: Sequence[str], lines: Sequence[str]) -> Record | Non
     return judge_push(repo, updates, place, place in agreed)
 
 
-def _push(args: Sequence[str], lines: Sequence[str]) -> Iterator[Record]:
+def _push(repo: Repo, args: Sequence[str], lines: Sequence[str]) -> Iterator[Message]:
     """Judge what git is about to push; then send the refs of the store that are not in it."""
-    repo = Repo.find_here()
     updates = parse_updates(lines)
     remote, url = [*args, "", ""][:2]
     settled = places.settle(repo)
@@ -74,15 +75,14 @@ def _push(args: Sequence[str], lines: Sequence[str]) -> Iterator[Record]:
         messages.append(_UNSEEN)
     if is_dry_run is False:
         messages += _explain_unsent(repo, remote, place, agreed)
-    if messages:
-        yield {"type": "say", "message": "\n".join(messages)}
+    yield from build_messages("\n".join(messages))
     if is_dry_run is not False:
         return
     if not is_agreed and not places.find_own_url(repo):
         return
     later = _find_later_script(repo)
     if later:
-        yield {"type": "say", "message": _NOT_LAST.format(later)}
+        yield from build_messages(_NOT_LAST.format(later))
         return
     unread.complete(repo)
     faults: list[str] = []

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from gitcp import link
+from gitcp.events import per_state
 from gitcp.events.turns import finalize, release_claim
-from gitcp.record import per_state, turn
+from gitcp.record import turn
 from gitcp.setup.care import space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.record import Context
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Event, Passed
 
 
 @per_state
-def update_session(ctx: Context, event: Record) -> list[Record]:
+def update_session(ctx: Context, event: Event) -> list[Passed]:
     """End the session."""
     state = ctx.read_state(event["session_id"])
     if state:

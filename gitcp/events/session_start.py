@@ -6,11 +6,12 @@ import os
 
 from gitcp import git, link
 from gitcp.errors import Error
+from gitcp.events import build_messages, per_state
 from gitcp.events.session_end import limit_space
 from gitcp.events.turn_start import put_refs_in_place
-from gitcp.events.turns import build_messages, finalize, notice_unrecorded
+from gitcp.events.turns import finalize, notice_unrecorded
 from gitcp.lines.committed import recorded
-from gitcp.record import per_state, registered, session, turn
+from gitcp.record import registered, session, turn
 from gitcp.record.snapshot import own_index
 from gitcp.record.turn import company
 from gitcp.setup import adapters
@@ -18,11 +19,11 @@ from gitcp.setup import adapters
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.record import Context
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Event, Passed
 
 
 @per_state
-def update_session(ctx: Context, event: Record) -> list[Record]:
+def update_session(ctx: Context, event: Event) -> list[Passed]:
     """Continue the session's state if it has one, and greet it."""
     link.end_abandoned(ctx, event["session_id"])
     repo = ctx.repo
@@ -47,7 +48,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     else:
         recorded.begin_recording(repo)
     silent = notice_unrecorded(repo)
-    return build_messages("\n".join(filter(None, [greeted, moved, *complaints, silent])))
+    return [*build_messages("\n".join(filter(None, [greeted, moved, *complaints, silent])))]
 
 
 PIPELINES = {"session-start": (update_session, finalize)}

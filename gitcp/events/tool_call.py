@@ -5,18 +5,19 @@ Each tool call waits for its hooks: modules are imported only where they are nee
 
 from __future__ import annotations
 
+from gitcp.events import per_state
 from gitcp.events.turns import check_claim, release_claim, write_checkpoint
-from gitcp.record import per_state
+from gitcp.record import get_call
 from gitcp.record.looks import calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.record import Context
-    from gitcp.text.record_types import Record, State
+    from gitcp.text.record_types import Event, Passed, State
 
 
 @per_state
-def update_session(ctx: Context, event: Record) -> list[Record]:
+def update_session(ctx: Context, event: Event) -> list[Passed]:
     """Take a call into the journal; continue the turn of a session that was not in one."""
     repo = ctx.repo
     state = ctx.read_state(event["session_id"], rebuild=False)
@@ -52,8 +53,8 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     return []
 
 
-def _note_task(ctx: Context, state: State, event: Record) -> bool:
-    if (event.get("tool") or {}).get("kind") != "task":
+def _note_task(ctx: Context, state: State, event: Event) -> bool:
+    if get_call(event).get("kind") != "task":
         return False
 
     from gitcp.record.stream import tasks

@@ -6,20 +6,29 @@ import time
 
 from gitcp import link
 from gitcp.agents import get_agent_type
-from gitcp.events.turns import build_messages, check_claim, finalize
+from gitcp.events import build_messages, per_event, per_state
+from gitcp.events.turns import check_claim, finalize
 from gitcp.git import refs
-from gitcp.record import looks, open_here, per_event, per_state, session, stream, turn
+from gitcp.record import looks, session, stream, turn
 from gitcp.record.snapshot import scan
 from gitcp.record.stream.verdict import take_verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.record import Context
-    from gitcp.text.record_types import Record, State, Verdict
+    from gitcp.text.record_types import (
+        Entries,
+        Event,
+        Message,
+        Passed,
+        State,
+        StreamMatch,
+        Verdict,
+    )
 
 
 @per_state
-def update_session(ctx: Context, event: Record) -> list[Record]:
+def update_session(ctx: Context, event: Event) -> list[Passed]:
     """Begin a turn of the session, or say why not; return messages."""
     link.end_abandoned(ctx, event["session_id"])
     repo = ctx.repo
@@ -44,16 +53,20 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
 
         told = abandoned.format_hint(repo, str(event.get("prompt") or ""))
         to_agent = "\n".join(filter(None, [to_agent, told]))
-    context_records = [{**record, "to": "agent"} for record in build_messages(to_agent)]
-    return build_messages(*lines) + context_records
+    found: list[Passed] = [*build_messages(*lines)]
+    for message in build_messages(to_agent):
+        message["to"] = "agent"
+        found.append(message)
+    return found
 
 
-def _build_refusal(event: Record, message: str) -> list[Record]:
+def _build_refusal(event: Event, message: str) -> list[Passed]:
     event["refused"] = True  # later stages ignore it
-    return [{"type": "refuse", "message": message}]
+    refusal: Message = {"type": "refuse", "message": message}
+    return [refusal]
 
 
-def _make_state(ctx: Context, event: Record) -> State:
+def _make_state(ctx: Context, event: Event) -> State:
     agent_type = get_agent_type(event["agent"])
     state = session.make_state(ctx.repo, event["session_id"], agent_type, ctx.head)
     if event.get("guest"):
@@ -61,7 +74,7 @@ def _make_state(ctx: Context, event: Record) -> State:
     return state
 
 
-def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
+def _begin_turn(ctx: Context, state: State, event: Event, began: int) -> str:
     """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
     repo = ctx.repo
     scan.seed_stale(repo)
@@ -106,20 +119,25 @@ def put_refs_in_place(ctx: Context) -> str:
 
 
 @per_event
-def match_stream(event: Record) -> list[Record]:
+def match_stream(ctx: Context, event: Event) -> list[Passed]:
     """Decide the stream of a turn that begins; the verdict is stored in the session's state and
     passed on."""
     if "dirty" not in event:
         return [event]
-    dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
-    with open_here() as ctx:
-        state = ctx.read_state(event["session_id"], rebuild=False)
-        if state is None:
-            return [event]
-        verdict = take_verdict(ctx.repo, state, event["head"], dirty)
-        messages = build_messages(_describe_left(ctx, verdict))
-        ctx.keep(state)
-    return [event, *messages, {"type": "match", "session_id": event["session_id"], **verdict}]
+    dirty: Entries = {}
+    for path, entry in event["dirty"]:
+        dirty[path] = None
+        if entry:
+            mode, oid = entry  # a list where the record was piped
+            dirty[path] = mode, oid
+    state = ctx.read_state(event["session_id"], rebuild=False)
+    if state is None:
+        return [event]
+    verdict = take_verdict(ctx.repo, state, event["head"], dirty)
+    messages = build_messages(_describe_left(ctx, verdict))
+    ctx.keep(state)
+    match: StreamMatch = {"type": "match", "session_id": event["session_id"], **verdict}
+    return [event, *messages, match]
 
 
 def _describe_left(ctx: Context, verdict: Verdict) -> str:

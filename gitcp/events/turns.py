@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
+from gitcp.events import build_messages, is_of_agent, per_event, per_record
 from gitcp.git.files import list_names
-from gitcp.git.repo import Repo
-from gitcp.record import (
-    is_of_agent,
-    leave_all,
-    locate_claims,
-    open_here,
-    per_event,
-    per_record,
-    session,
-)
+from gitcp.record import get_call, leave_all, locate_claims, session
 from gitcp.text.ids import check_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
+    from gitcp.git.repo import Repo
     from gitcp.record import Context
-    from gitcp.text.record_types import Record, Records, State
+    from gitcp.text.record_types import Event, Message, Passed, State, WrittenCheckpoint
 
     Result = TypeVar("Result")
 
 
 @per_event
-def check_claim(event: Record) -> list[Record]:
+def check_claim(ctx: Context, event: Event) -> list[Passed]:
     """Pass an event on, but refuse a tool-start that may not run (`deny`), or warn the person
     (`warn`).  A prompt is not refused here; one that was refused before is only passed on."""
     if event.get("refused"):
-        objections = []
-    else:
-        objections = _run_guarded(_judge_start, event) or []
-    refused = any(objection["type"] == "refuse" for objection in objections)
-    return objections if refused else [event, *objections]
+        return [event]
+    objections = _run_guarded(_judge_start, ctx.repo, event) or []
+    if any(objection["type"] == "refuse" for objection in objections):
+        return [*objections]
+    return [event, *objections]
 
 
-def _judge_start(event: Record) -> list[Record]:
+def _judge_start(repo: Repo, event: Event) -> list[Message]:
     from gitcp import guard
 
-    repo = Repo.find_here()
     mode = guard.get_mode(repo)
     if mode != "off" and event["event"] == "tool-start":
         from gitcp.guard import tool_calls
@@ -60,40 +52,42 @@ def _judge_start(event: Record) -> list[Record]:
     return []
 
 
-def _object(mode: str, *objections: str) -> list[Record]:
+def _object(mode: str, *objections: str) -> list[Message]:
     """A refusal (`deny`), which the model reads, or a message to the person (`warn`), for each
     objection that is not empty."""
     kind = "refuse" if mode == "deny" else "say"
     return [{"type": kind, "message": text} for text in objections if text]
 
 
-def release_claim(records: Records, args: Namespace | None = None) -> list[Record]:
-    """Have end_claims() release what these events end after all stages, which still hold it; with
+def release_claim(
+    ctx: Context, records: Iterable[Passed], args: Namespace | None = None
+) -> list[Passed]:
+    """Put off until after all stages, which still hold it, to release what these events end; with
     args.session release what that session holds now, a record for each claim."""
     if args and args.session:
         from gitcp.guard import claim_records
 
-        return claim_records.release_session(Repo.find_here(), args.session)
+        return [*claim_records.release_session(ctx.repo, args.session)]
     records = list(records)
-    open_here().ended += filter(is_of_agent, records)
+    for record in records:
+        if is_of_agent(record):
+            _release_later(ctx, record)
     return records
 
 
-def end_claims(ctx: Context, failed: bool) -> list[Record]:
-    """Judge the calls that ended, record their edits, and release their claims; return the
-    objections.  failed: a stage has failed, so the claims are only released."""
-    objections: list[Record] = []
-    ended = ctx.ended
-    ctx.ended = []
-    for event in ended:
+def _release_later(ctx: Context, event: Event) -> None:
+    """After all stages: judge the call that ended, record its edits, and release its claims."""
+
+    def end(has_failed: bool) -> list[Message]:
         if event["event"] == "tool-end":
-            objections += _run_guarded(_end_call, ctx, event, failed) or []
-        else:
-            _run_guarded(_leave_claims, ctx.repo, event)
-    return objections
+            return _run_guarded(_end_call, ctx, event, has_failed) or []
+        _run_guarded(_leave_claims, ctx.repo, event)
+        return []
+
+    ctx.endings.append(end)
 
 
-def _leave_claims(repo: Repo, event: Record) -> None:
+def _leave_claims(repo: Repo, event: Event) -> None:
     """Release the claims of a session, if there are any, as its turn begins or ends."""
     if list_names(locate_claims(repo)):
         from gitcp.guard import tool_calls
@@ -101,14 +95,16 @@ def _leave_claims(repo: Repo, event: Record) -> None:
         tool_calls.leave_claim(repo, event)
 
 
-def withdraw_claims(repo: Repo, event: Record) -> None:
+def withdraw_claims(repo: Repo, event: Event) -> None:
     """Release what a tool-start has claimed that is refused after it: no tool-end comes."""
     from gitcp.guard import tool_calls
 
     _run_guarded(tool_calls.let_go, _run_guarded(tool_calls.list_held, repo, event) or [])
 
 
-def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
+def _end_call(ctx: Context, event: Event, has_failed: bool) -> list[Message]:
+    """The objections to a call that ended.  has_failed: a stage has, so that its claims are only
+    released."""
     from gitcp import guard
     from gitcp.guard import tool_calls
 
@@ -116,7 +112,7 @@ def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
     objection = ""
     loss = ""
     held = _run_guarded(tool_calls.list_held, ctx.repo, event) or []
-    if not failed and mode != "off":
+    if not has_failed and mode != "off":
         ended = _run_guarded(tool_calls.end_call, event, held)
         if ended:
             objection = ended.objection
@@ -126,7 +122,7 @@ def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
     return _object(mode, objection, loss)
 
 
-def _record_edits(ctx: Context, event: Record, mode: str) -> str:
+def _record_edits(ctx: Context, event: Event, mode: str) -> str:
     """Record the edits that the stages wrote into the journal on the session's ref; return the
     objection to what the call has discarded, or ''."""
     from gitcp.guard import tool_calls
@@ -135,7 +131,7 @@ def _record_edits(ctx: Context, event: Record, mode: str) -> str:
         from gitcp.guard import reports
 
         reports.record_call(ctx.repo, event)
-    if (event.get("tool") or {}).get("kind") == "write":
+    if get_call(event).get("kind") == "write":
         return ""
     return tool_calls.judge_losses(ctx.repo, event)
 
@@ -164,60 +160,59 @@ def notice_unrecorded(repo: Repo) -> str:
     return unasked.notice_unrecorded(repo)
 
 
-def build_messages(*texts: str | None) -> list[Record]:
-    """The texts that are not empty, for the person."""
-    return [{"type": "say", "message": text} for text in texts if text]
-
-
 @per_record
-def write_checkpoint(record: Record) -> list[Record]:
+def write_checkpoint(ctx: Context, record: Passed) -> list[Passed]:
     """Write a checkpoint of the session's new work for an event, and one for a checkpoint record
     without an oid, by its fields."""
     if record.get("type") == "checkpoint" and "oid" not in record:
-        with open_here() as ctx:
-            from gitcp.record.stream import stated
+        from gitcp.record.stream import stated
 
-            session_id = check_session_id(record.get("session_id"))
-            state = ctx.read_state(session_id) or session.make_state(
-                ctx.repo, session_id, str(record.get("agent") or ""), ctx.head
-            )
-            made = stated.write_stated(ctx.repo, state, ctx.head, record)
-            ctx.keep(state)
-            return [made]
+        session_id = check_session_id(record.get("session_id"))
+        state = ctx.read_state(session_id) or session.make_state(
+            ctx.repo, session_id, str(record.get("agent") or ""), ctx.head
+        )
+        made = stated.write_stated(ctx.repo, state, ctx.head, record)
+        ctx.keep(state)
+        return [made]
     if is_of_agent(record):
-        return _write_work(record)
+        return _write_work(ctx, record)
     return [record]
 
 
-def _write_work(event: Record) -> list[Record]:
-    messages: list[Record] = []
-    with open_here() as ctx:
-        state = ctx.read_state(event["session_id"])
-        if state is None:
-            return [event]
-        if event["event"] != "compact":
-            from gitcp.record import turn
+def _write_work(ctx: Context, event: Event) -> list[Passed]:
+    state = ctx.read_state(event["session_id"])
+    if state is None:
+        return [event]
+    if event["event"] != "compact":
+        from gitcp.record import turn
 
-            turn.keep_verdict(state)
-        if event["event"] == "turn-end":
-            messages = build_messages(_describe_unread(ctx.repo, state))
-        known = set(state.get("over_limit", ()))
-        if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
-            from gitcp.steps.commits import auto
+        turn.keep_verdict(state)
+    messages: list[Passed] = []
+    if event["event"] == "turn-end":
+        messages += build_messages(_describe_unread(ctx.repo, state))
+    known = set(state.get("over_limit", ()))
+    if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
+        from gitcp.steps.commits import auto
 
-            messages += auto.save_work(ctx, event)
-            state = ctx.read_state(event["session_id"], rebuild=False) or state
-            return [event, *messages, *build_messages(_describe_over_limit(state, known))]
+        messages += auto.save_work(ctx, event)
+        state = ctx.read_state(event["session_id"], rebuild=False) or state
+        return [event, *messages, *build_messages(_describe_over_limit(state, known))]
 
-        from gitcp import link as relink
+    from gitcp import link
 
-        oid = relink.write_checkpoint(ctx.repo, state, event, ctx.head)
-        ctx.keep(state)
+    oid = link.write_checkpoint(ctx.repo, state, event, ctx.head)
+    ctx.keep(state)
     messages += build_messages(_describe_over_limit(state, known))
     if oid:
         ref = state["shadow_ref"]
         session_id = state["session_id"]
-        messages.append({"type": "checkpoint", "oid": oid, "ref": ref, "session_id": session_id})
+        written: WrittenCheckpoint = {
+            "type": "checkpoint",
+            "oid": oid,
+            "ref": ref,
+            "session_id": session_id,
+        }
+        messages.append(written)
     return [event, *messages]
 
 
@@ -259,22 +254,21 @@ def _makes_commits(repo: Repo) -> bool:
 
 
 @per_event
-def finalize(event: Record) -> list[Record]:
+def finalize(ctx: Context, event: Event) -> list[Passed]:
     """Finalize the committed checkpoints of an event's session, and at its start settle HEAD."""
-    with open_here() as ctx:
-        if event["event"] in ("turn-end", "session-end"):
-            _read_on(ctx, event["session_id"], event["event"] == "session-end")
-        done = _complete_session(ctx, event["session_id"])
-        if event["event"] == "session-end" and done:
-            _read_on(ctx, event["session_id"], whole=True)
-        if event["event"] in ("session-start", "turn-start") and not event.get("refused"):
-            if len(session.list_recent_ids(ctx.repo)) > session.MOST:
-                ctx.leave()
+    if event["event"] in ("turn-end", "session-end"):
+        _read_on(ctx, event["session_id"], event["event"] == "session-end")
+    done = _complete_session(ctx, event["session_id"])
+    if event["event"] == "session-end" and done:
+        _read_on(ctx, event["session_id"], whole=True)
+    if event["event"] in ("session-start", "turn-start") and not event.get("refused"):
+        if len(session.list_recent_ids(ctx.repo)) > session.MOST:
+            ctx.leave()
 
-                from gitcp.record.session import others
+            from gitcp.record.session import others
 
-                others.put_away(ctx.repo)
-            done += _settle_head(ctx, event["session_id"])
+            others.put_away(ctx.repo)
+        done += _settle_head(ctx, event["session_id"])
     return [event, *done]
 
 
@@ -287,7 +281,7 @@ def _read_on(ctx: Context, session_id: str, whole: bool) -> None:
         unread.read_on(ctx, session_id, whole)
 
 
-def _complete_session(ctx: Context, session_id: str) -> list[Record]:
+def _complete_session(ctx: Context, session_id: str) -> list[Passed]:
     state = ctx.read_state(session_id, rebuild=False)
     if not state or not session.lacks_transcript(state):
         return []
@@ -296,10 +290,18 @@ def _complete_session(ctx: Context, session_id: str) -> list[Record]:
 
     done = condense.finalize(ctx.repo, state)
     ctx.keep(state)
-    return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
+    written: list[Passed] = []
+    for checkpoint_id in done:
+        one: WrittenCheckpoint = {
+            "type": "checkpoint",
+            "checkpoint_id": checkpoint_id,
+            "session_id": session_id,
+        }
+        written.append(one)
+    return written
 
 
-def _settle_head(ctx: Context, session_id: str) -> list[Record]:
+def _settle_head(ctx: Context, session_id: str) -> list[Passed]:
     """Settle the commits up to HEAD if gitcp has not seen it yet."""
 
     from gitcp.record import match
@@ -309,4 +311,4 @@ def _settle_head(ctx: Context, session_id: str) -> list[Record]:
 
     from gitcp.link import relink
 
-    return build_messages(relink.link_pulled(ctx, session_id))
+    return [*build_messages(relink.link_pulled(ctx, session_id))]

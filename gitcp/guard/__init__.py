@@ -15,8 +15,6 @@ from gitcp.text import ids, json, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from gitcp.git.jj import Change
     from gitcp.git.repo import Repo
     from gitcp.guard.guard_rules import Base, Verdict
@@ -97,15 +95,15 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
             "sessions": guard_rules.read_sessions(message, keys),
             "workspace": guard_rules.find_workspace_owner(message),
         }
-        _write_cache(repo, cached)
+        _write_cache(repo, json.dumps(cached).encode())
     sessions = cached["sessions"]
     workspace = cached["workspace"]
     return {"vcs": "git", "name": name, "id": oid, "sessions": sessions, "workspace": workspace}
 
 
-def _write_cache(repo: Repo, cached: dict[str, Any]) -> None:
+def _write_cache(repo: Repo, cached: bytes) -> None:
     try:
-        files.write_private(repo, repo.join_own_cache("guard-head"), json.dumps(cached).encode())
+        files.write_private(repo, repo.join_own_cache("guard-head"), cached)
     except OSError:
         pass  # git is asked again next time: a full disk must not refuse a tool call
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-    from typing import Any, NotRequired, TypedDict
+    from typing import NotRequired, TypedDict
+
+    from gitcp.text.record_types import Process
 
     class Claim(TypedDict):
         """A tool call's claim on paths of a working copy; a claim without paths blocks nothing.
 
-        key: its name.  agent_id: '' for the main agent.  process: the agent's
-        (record_types.Process).  created: seconds since 1970.  started: the base of the
-        call (Base), None if it was not read.
+        key: its name.  agent_id: '' for the main agent.  process: the agent's.  created: seconds
+        since 1970.  started: the base of the call, None if it was not read.
         """
 
         key: str
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
         tool_use_id: str
         tool: str
         paths: list[str]
-        process: dict[str, Any] | None
+        process: Process | None
         transcript: str
         created: float
-        started: dict[str, Any] | None
+        started: Base | None
 
     class Base(TypedDict):
         """The base of a call.
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 
         base: the one that it is about.  stored: whether that is the base at the call's start, not
         the present one.  was: for moved, the base at the call's start.  entry: of the stash, its
-        oid and description.  own: the oids of the session's own entries.
+        oid and description.  own: the oids of the session's own entries.  claim, path: for editing,
+        the claim that is in the way, and the path that both have.
         """
 
         verdict: str
@@ -54,7 +56,8 @@ if TYPE_CHECKING:
         stored: bool
         other: NotRequired[str]
         was: NotRequired[Base]
-        claim: NotRequired[dict[str, Any]]
+        claim: NotRequired[Claim]
+        path: NotRequired[str]
         paths: NotRequired[list[str]]
         call: NotRequired[str]
         entry: NotRequired[str]
@@ -161,9 +164,10 @@ def judge_end(
     return {**_make_verdict("moved", "the base is not where it was", base), "was": started}
 
 
-def judge_editing(base: Base, claim: dict[str, Any]) -> Verdict:
+def judge_editing(base: Base, block: Block) -> Verdict:
     """The verdict on a call for a path that another call still claims after the wait."""
-    return {**_make_verdict("editing", "another tool call holds the path", base), "claim": claim}
+    judged = _make_verdict("editing", "another tool call holds the path", base)
+    return {**judged, "claim": block.claim, "path": block.path}
 
 
 def judge_discard(base: Base, other: str, paths: Sequence[str], call: str = "") -> Verdict:
@@ -185,8 +189,12 @@ def judge_stash(
     """The verdict on a command that would take an entry of another live session, or of the person
     (owner ''), off the stash, or on the call that has done so."""
     judged = _make_verdict("stash", "it takes another's entry off the stash", base)
-    details: Any = {"other": owner, "paths": list(paths), "call": call, "entry": entry, "own": own}
-    return {**judged, **details}
+    judged["other"] = owner
+    judged["paths"] = list(paths)
+    judged["call"] = call
+    judged["entry"] = entry
+    judged["own"] = own
+    return judged
 
 
 def _find_unsafe(

@@ -17,6 +17,7 @@ from gitcp.git.objects import (
     read_commit,
 )
 from gitcp.git.objects.merging import merge_blobs
+from gitcp.record import get_call
 from gitcp.record.journal import Journal, credit, hold_edits, read_journal
 from gitcp.record.journal.line_kinds import Edit as JournalEdit
 from gitcp.record.journal.line_kinds import parse_entry
@@ -27,12 +28,11 @@ from gitcp.text.ids import EDITS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from gitcp.agents.transcripts.shell_words import Discard
     from gitcp.git.repo import Repo
     from gitcp.record.journal.line_kinds import JournalLine
-    from gitcp.text.record_types import Version
+    from gitcp.text.record_types import Event, Version
 
     Edit = tuple[str, Version, Version]  # path, before, after
 
@@ -82,15 +82,15 @@ def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[
     return lost
 
 
-def record_call(repo: Repo, event: dict[str, Any]) -> str:
+def record_call(repo: Repo, event: Event) -> str:
     """Commit the edits that the journal has of a tool call; return the ref, '' if it has none.
 
     The caller holds the session's lock.
     """
-    tool = event.get("tool") or {}
+    call_id = get_call(event).get("id") or ""
     session_id = event["session_id"]
     with Journal(repo) as journal:
-        edits = _list_edits(journal.lines, session_id, str(tool.get("id") or ""))
+        edits = _list_edits(journal.lines, session_id, call_id)
         if not edits:
             return ""
         ref, tree = find_newest(repo, session_id)
@@ -170,12 +170,13 @@ def _build_start(repo: Repo, edits: list[Edit]) -> str:
     return edit_tree(repo.objects, commit["tree"] if commit else None, before_edits)
 
 
-def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:
+def _format_subject(event: Event, edits: list[Edit]) -> str:
     paths = list(dict.fromkeys(path for path, _, _ in edits))
     others = ""
     if len(paths) > 1:
         others = f" and {len(paths) - 1} more"
-    return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{others}"
+    tool = get_call(event).get("name") or "Edit"
+    return f"{tool} {paths[0]!r}{others}"
 
 
 def parse_part_number(ref: str, first: str) -> int:

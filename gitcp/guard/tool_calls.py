@@ -14,16 +14,15 @@ from gitcp.git import files
 from gitcp.git.files import Damaged, exclusive
 from gitcp.git.repo import Repo
 from gitcp.guard import guard_rules
-from gitcp.record import locate_claims, session
+from gitcp.record import get_call, locate_claims, session
 from gitcp.text import json, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping
 
     from gitcp.guard.guard_rules import Base, Block, Claim, Verdict
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Event, Tool
 
     Copies = list[tuple[Repo, list[str]]]
     Held = list[tuple[Repo, Claim]]
@@ -37,7 +36,7 @@ _POLL = (0.02, 0.25)  # seconds between two tries of a call that waits: at first
 _TAIL = 1 << 20  # bytes of a transcript's end that are read
 
 
-def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) -> str:
+def make_key(event: Event, tool: Tool, paths: Iterable[str]) -> str:
     """The name of a tool call's claim, made from its id, or from its paths if it has none."""
     parts = [event["session_id"], event.get("agent_id") or "", tool.get("id") or ""]
     if not tool.get("id"):
@@ -47,11 +46,12 @@ def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) 
     )
 
 
-def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:
+def make_claim(
+    event: Event, paths: Iterable[str], started: Base | None, env: Mapping[str, str]
+) -> Claim:
     """The claim of a tool-start event on paths, relative to the root of one working copy."""
-    tool = event.get("tool") or {}
+    tool = get_call(event)
     names = sorted(set(paths))
-
     return {
         "key": make_key(event, tool, names),
         "session_id": event["session_id"],
@@ -59,7 +59,7 @@ def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: A
         "tool_use_id": tool.get("id") or "",
         "tool": tool.get("name", ""),
         "paths": names,
-        "process": session.find_agent(env),  # type: ignore[typeddict-item]
+        "process": session.find_agent(env),
         "transcript": event.get("agent_transcript_path") or event.get("transcript_path") or "",
         "created": time.time(),
         "started": started,
@@ -175,11 +175,9 @@ def _is_held(repo: Repo, claim: Claim) -> bool:
         written = os.stat(locate_claims(repo, claim["key"])).st_mtime
     except OSError:
         return False
-    owner: Any = claim["process"]
-
     from gitcp.record.session import process
 
-    return process.is_agent_working(owner, written)
+    return process.is_agent_working(claim["process"], written)
 
 
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
@@ -209,7 +207,7 @@ def _remove_claim(repo: Repo, key: str) -> None:
     files.remove_private(repo, locate_claims(repo, key))
 
 
-def leave_claim(repo: Repo, event: Record) -> None:
+def leave_claim(repo: Repo, event: Event) -> None:
     """Release the claims of a session, or of one of its subagents, as its turn begins or ends."""
     session_id = event["session_id"]
     agent_id = event.get("agent_id")
@@ -223,14 +221,14 @@ def leave_claim(repo: Repo, event: Record) -> None:
 _KINDS = ("write", "shell", "other")  # tools that may change the working copy
 
 
-def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
+def start_call(repo: Repo, event: Event, pausing: Callable[[], object]) -> str:
     """Judge a tool call before it starts; return the objection, '' if it may write: its paths are
     claimed then.
 
     In `deny` a call with an objection claims nothing.  pausing: called before waiting for
     another's claim (take_claim).
     """
-    tool = event.get("tool") or {}
+    tool = get_call(event)
     deny = guard.get_mode(repo) == "deny"
     if tool.get("kind") not in _KINDS:
         return ""
@@ -258,7 +256,7 @@ def _add_home(copies: Copies, repo: Repo) -> Copies:
 
 
 def _start_in_copy(
-    repo: Repo, paths: list[str], event: Record, pausing: Callable[[], object] | None
+    repo: Repo, paths: list[str], event: Event, pausing: Callable[[], object] | None
 ) -> str:
     """The objection to a call in one working copy; pausing: None if nothing is denied."""
     look = guard.read_base(repo)
@@ -281,21 +279,21 @@ def _start_in_copy(
         wait = _compute_wait(repo)
     block = take_claim(repo, mine, wait, pausing)
     if block:
-        judged = guard_rules.judge_editing(look, {**block.claim, "path": block.path})
+        judged = guard_rules.judge_editing(look, block)
         age = max(0, int(time.time() - block.claim["created"]))
         objections.append(guard.format_objection(judged, session_id, age=f"{age} s"))
     return "\n\n".join(objections)
 
 
-def _has_only_moves(event: Record) -> bool:
-    command = str((event.get("tool") or {}).get("command") or "")
+def _has_only_moves(event: Event) -> bool:
+    command = get_call(event).get("command") or ""
 
     from gitcp.agents.transcripts import shell_words
 
     return bool(command) and shell_words.has_only_moves(command)
 
 
-def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
+def _judge_discards(repo: Repo, event: Event, look: Base) -> list[Verdict]:
     """A verdict for each live session whose open edits here a command discards, or takes into the
     index or a commit of this session."""
     tool = event["tool"]
@@ -336,7 +334,7 @@ class Ended:
         self.is_taken = is_taken
 
 
-def end_call(event: Record, held: Held) -> Ended:
+def end_call(event: Event, held: Held) -> Ended:
     """Judge a tool call, which holds these claims, after it ended.
 
     A repeated tool-end, one without its tool-start, and a command that only moves are not judged.
@@ -355,7 +353,7 @@ def end_call(event: Record, held: Held) -> Ended:
     return Ended("\n\n".join(objections), is_taken)
 
 
-def judge_losses(repo: Repo, event: Record) -> str:
+def judge_losses(repo: Repo, event: Event) -> str:
     """The objection to a call that has discarded another session's work, '' if it has not, by the
     look at its end, whatever its words are.  A call without an id is not told from others."""
     session_id = event["session_id"]
@@ -385,10 +383,9 @@ def judge_losses(repo: Repo, event: Record) -> str:
     return "\n\n".join(objections)
 
 
-def _list_tools(event: Record) -> list[dict[str, Any]]:
+def _list_tools(event: Event) -> list[Tool]:
     """The tools of an event of one call, or of several."""
-    tools: list[dict[str, Any]] = event.get("tools") or [event.get("tool") or {}]
-    return tools
+    return event.get("tools") or [get_call(event)]
 
 
 def let_go(held: Held) -> None:
@@ -397,7 +394,7 @@ def let_go(held: Held) -> None:
         release_claim(copy, claim["key"])
 
 
-def list_held(repo: Repo, event: Record) -> Held:
+def list_held(repo: Repo, event: Event) -> Held:
     """The claims of a tool call, in every working copy that has its paths."""
     pairs = []
     for tool in _list_tools(event):
@@ -411,7 +408,7 @@ def list_held(repo: Repo, event: Record) -> Held:
 
 def _end_in_copy(repo: Repo, claim: Claim) -> Verdict | None:
     """The verdict on a call that has ended; None if it is allowed."""
-    started: Any = claim["started"]
+    started = claim["started"]
     if not started:
         return None
     look = guard.read_base(repo)

@@ -63,7 +63,10 @@ def _format_workspace(verdict: Verdict, session_id: str) -> str:
 
 def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
     claim = verdict["claim"]
-    pid = (claim.get("process") or {}).get("pid")
+    process = claim.get("process")
+    pid = None
+    if process:
+        pid = process["pid"]
     other = str(claim["session_id"])[:_SESSION]
     held = f"{age} ago"
     if pid:
@@ -78,7 +81,7 @@ def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
             "Retry this session",
         ],
         [
-            ("Path:", str(claim["path"])),
+            ("Path:", verdict["path"]),
             ("Claimed:", held),
             ("This session:", session_id[:_SESSION]),
             ("Other session:", other),

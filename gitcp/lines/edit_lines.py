@@ -148,7 +148,8 @@ class Edits:
             named += [(old_mode, old), (mode, new)]
             for line in self.trace_content(path):
                 named += filter(None, (line.before, line.after))
-        self._objects.read_ahead(oid for mode, oid in named if oid and mode in _FILES)
+        oids = [oid for mode, oid in named if oid and mode in _FILES]
+        self._objects.read_ahead(oids)
 
     def replay_path(self, path: str, parent: Version, reading: bool = False) -> Replay:
         """Replay a path's edits from the content before the first one, or from the parent's if that

@@ -10,7 +10,7 @@ from gitcp import git
 from gitcp.errors import Busy, Error, Moved
 from gitcp.git import gitdir, refs
 from gitcp.git.files import exclusive
-from gitcp.record import session
+from gitcp.record import make_event, session
 from gitcp.record.session import phases
 from gitcp.record.stream import list_branches, list_sessions, map_named_paths, peek_tip
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record import Context
     from gitcp.record.looks import Look
-    from gitcp.text.record_types import Record, State, Tip
+    from gitcp.text.record_types import Event, State, Tip
 
 _TRIES = 5
 
@@ -29,7 +29,7 @@ _TRIES = 5
 def settle_leftovers(
     repo: Repo,
     state: State,
-    event: Record,
+    event: Event,
     head: str,
     look: Look | None = None,
 ) -> None:
@@ -46,7 +46,7 @@ def settle_leftovers(
         condense.finalize(repo, state)
 
 
-def settle_last_turn(repo: Repo, state: State, event: Record, head: str) -> None:
+def settle_last_turn(repo: Repo, state: State, event: Event, head: str) -> None:
     """Settle a session that ends: an interrupted turn gets its checkpoint, so that a later commit
     finds the work.  After a kill in here the session is still active."""
     if state.get("phase") == phases.ACTIVE:
@@ -70,8 +70,7 @@ def end_session(ctx: Context, session_id: str) -> None:
     state = ctx.read_state(session_id)
     if state and state.get("phase") == phases.ACTIVE:
         git.append_trace("settle", f"the agent of '{session_id}' is gone")
-        event = {"event": "session-end", "session_id": session_id}
-        settle_last_turn(ctx.repo, state, event, ctx.head)
+        settle_last_turn(ctx.repo, state, make_event("session-end", session_id), ctx.head)
 
         from gitcp.link import condense
 
@@ -83,7 +82,7 @@ def end_session(ctx: Context, session_id: str) -> None:
 def write_checkpoint(
     repo: Repo,
     state: State,
-    event: Record,
+    event: Event,
     head: str,
     look: Look | None = None,
 ) -> str | None:

@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.record.match import Target, Verdict
     from gitcp.record.match.sources import Answer, Making, MatchCase
-    from gitcp.text.record_types import Commit, Linked, Marker, Record, Recorded
+    from gitcp.text.record_types import (
+        Commit,
+        CommitMatch,
+        Linked,
+        Marker,
+        MessageMatch,
+        Recorded,
+    )
 
 
 @value_class
@@ -48,10 +55,16 @@ class Prepared:
     gather: bool
     sessions: dict[str, Linked]
 
-    def build_record(self, args: Sequence[str]) -> Record:
+    def build_record(self, args: list[str]) -> MessageMatch:
         """The match record of prepare-commit-msg with these arguments."""
-        found = {"ids": [*self.ids], "drop": [*self.drop], "gather": self.gather}
-        return {"type": "match", **found, "sessions": self.sessions, "args": args}
+        return {
+            "type": "match",
+            "ids": [*self.ids],
+            "drop": [*self.drop],
+            "gather": self.gather,
+            "sessions": self.sessions,
+            "args": args,
+        }
 
 
 @value_class
@@ -92,7 +105,7 @@ class Conclusion:
         carried = [*self.carried, *self.inherited]
         self.carried = [name for name in carried if name != self.id]
 
-    def build_record(self) -> Record:
+    def build_record(self) -> CommitMatch:
         """The match record of post-commit.  linked: whether the streams move on."""
         return {
             "type": "match",

@@ -1,24 +1,22 @@
 """The context of a hook: data about a repository that is read once for all stages of a process.
-Also what makes a stage of a function that handles one record.
 
-    with context.open_context(repo) as ctx:
+    with open_context(repo) as ctx:
         state = ctx.read_state(session_id)   # locked, read once, the same dict for every stage
         ...                             # objects first, then refs
         ctx.keep(state)                 # what is to be on disk, as it is now
 
-The hook opens the context around its pipeline, and each stage opens it again.  The end of the
+A pipeline opens the context around its stages, which it hands to each.  The end of the
 outermost `with` writes each kept state once and releases all locks, so that the order of writes is
 objects, refs, states.  Changes that a failed stage did not keep are dropped; states kept by earlier
 stages are written.  After a kill before the end, the next event reads the copy of the state in the
 checkpoint, or the data stored on v1.
 
-A stage that runs alone opens its own context and writes at its end.  Before a foreign stage,
-leave() writes and releases the locks; after it, everything is read anew.  Outside of `with` a state
-that was read stays locked until leave().
+Before a foreign stage, leave() writes and releases the locks; after it, everything is read anew.
+Outside of `with` a state that was read stays locked until leave().
 
 head is HEAD when it was first read; a stage that moves a ref reads it again under the stream's
 lock.  Work for every event of a kind (a tool call, a turn's start or end, a commit) belongs in the
-stage that takes the event, inside its `with`, where the state is locked.  Other locks are taken
+stage that takes the event, where the state is locked.  Other locks are taken
 after the sessions' and before the streams' (files.ORDER).
 """
 
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Self
 
-    from gitcp.text.record_types import Record, Records, Stage, State
+    from gitcp.text.record_types import Event, Message, State, Tool
 
 
 # Where files are that every hook asks for, also of what no hook of an ordinary turn loads.
@@ -70,6 +68,19 @@ def locate_visits(*name: str) -> str:
     return locate_state("visits", *name)
 
 
+def get_call(event: Event) -> Tool:
+    """The tool call of an event; one whose texts are empty for an event of none."""
+    call = event.get("tool")
+    if call:
+        return call
+    return {"name": "", "id": "", "kind": "", "input_paths": [], "failed": False}
+
+
+def make_event(name: str, session_id: str, agent: str = "") -> Event:
+    """An event that no client has told."""
+    return {"type": "event", "event": name, "agent": agent, "session_id": session_id}
+
+
 class Context:
     """The data about a repository that this process has read; see open_context()."""
 
@@ -81,7 +92,8 @@ class Context:
         self._rebuilt: set[str] = set()
         self._kept: dict[str, tuple[bytes, bytes | None]] = {}
         self._head: str | None = None
-        self.ended: list[Record] = []  # events whose claims end after all stages
+        # What is to be done after all stages of a pipeline, told whether one of them has failed.
+        self.endings: list[Callable[[bool], list[Message]]] = []
 
     def __enter__(self) -> Self:
         self._depth += 1
@@ -106,7 +118,8 @@ class Context:
         leaves that to the next prompt.  Raise InputError for an invalid id, Busy if another process
         keeps the lock.
         """
-        self.hold([session_id])
+        if session_id not in self._locks:
+            self.hold([session_id])
         if session_id not in self._states:
             self._states[session_id] = session.load_state(self.repo, session_id)
         if rebuild and session_id not in self._rebuilt:
@@ -198,46 +211,3 @@ def leave_all() -> None:
 def is_off(repo: Repo) -> bool:
     """Whether gitcp does nothing here: there is no worktree, or it is disabled."""
     return repo.top is None or os.path.exists(locate_off(repo))
-
-
-# Make a stage of a pipeline of a function that handles one record.
-def is_of_agent(record: Record) -> bool:
-    """Whether a record is an event of an agent."""
-    is_event = record.get("type") == "event" and isinstance(record.get("event"), str)
-    return is_event and bool(record.get("session_id"))
-
-
-def per_record(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
-    """The stage that puts what handle() makes of a record in its place.  name: by default that of
-    handle()."""
-
-    def stage(records: Records) -> list[Record]:
-        found: list[Record] = []
-        for old in records:
-            found += handle(old)
-        return found
-
-    stage.__name__ = name or handle.__name__
-    return stage
-
-
-def per_event(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
-    """per_record() of agents' events; other records are passed on."""
-
-    def handle_event(record: Record) -> list[Record]:
-        if is_of_agent(record):
-            return handle(record)
-        return [record]
-
-    return per_record(handle_event, name or handle.__name__)
-
-
-def per_state(update: Callable[[Context, Record], list[Record]]) -> Stage:
-    """per_event() that takes each event into the state of its session by update(), and passes it
-    on, followed by the messages that update() returns."""
-
-    def take_event(event: Record) -> list[Record]:
-        with open_here() as ctx:
-            return [event, *update(ctx, event)]
-
-    return per_event(take_event, update.__name__)

@@ -157,7 +157,7 @@ class External(other.Other):
         asked = self.program.ask("detect" if self.program.is_entires else "info")
         return asked.get("present") is True
 
-    def read_events(self, hook: str, payload: bytes) -> list[dict[str, Any]]:
+    def read_events(self, hook: str, payload: bytes) -> list[Event]:
         """The records of one call of a hook of the agent.  Raises Error or InputError."""
         if self.program.is_entires:
             event = self.program.ask("parse-hook", "--hook", hook, stdin=payload)

@@ -12,7 +12,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 # Decoded JSON, as stages pass it on.  A function of core declares the keys it reads by a TypedDict.
 Record = dict[str, Any]
 Records = Iterable[Record]
-Stage = Callable[[Records], Records]  # of a pipeline; those of hooks return lists
 
 # Objects of git.
 Entry = tuple[str, str]  # mode as git prints it ("100644"), oid
@@ -100,6 +99,7 @@ class Tool(TypedDict):
     subagent_type: NotRequired[str]  # the kind of the subagent that it starts
     description: NotRequired[str]  # what the subagent is to do
     agent_id: NotRequired[str]  # the subagent that it started
+    agent: NotRequired[str]  # the subagent that made it
 
 
 class Event(TypedDict):
@@ -126,6 +126,15 @@ class Event(TypedDict):
     last_message: NotRequired[str]  # the last message of the answer
     tool: NotRequired[Tool]  # the call of a tool
     tools: NotRequired[list[Tool]]  # the calls of a response, if the client reports them together
+    # What gitcp adds on the way.
+    answers: NotRequired[str]  # the form of answers to the agent, if an adapter says it
+    guest: NotRequired[bool]  # true in a repository that is not the home of the session
+    elsewhere: NotRequired[list[str]]  # the paths of a call that are in other repositories
+    refused: NotRequired[bool]  # true if its turn does not begin
+    head: NotRequired[str]  # HEAD as the turn began
+    dirty: NotRequired[list[tuple[str, Version]]]  # the changed files then, each with its entry
+    stashing: NotRequired[list[str]]  # the ids of calls that used the stash without its name
+    unfounded: NotRequired[dict[str, list[str]]]  # not printed: by commit, paths that it loses
 
 
 class Usage(TypedDict):
@@ -303,6 +312,105 @@ class Tip(TypedDict):
     base: str
     session_id: str
     time: int
+
+
+# What stages of a pipeline pass on.
+class Passed(TypedDict):
+    """A record between stages, by its type; its other keys are as the type has them."""
+
+    type: str
+
+
+class GitEvent(TypedDict):
+    """An event of git's: its hook, with the arguments and the lines of standard input."""
+
+    type: str
+    event: str
+    args: list[str]
+    stdin: list[str]
+
+
+class Message(TypedDict):
+    """A message (say) or a refusal (refuse).  to: person, the default, or agent."""
+
+    type: str
+    message: str
+    to: NotRequired[str]
+
+
+class MessageMatch(TypedDict):
+    """What the message of a commit gets, by prepare-commit-msg with the arguments args.
+
+    ids: those of its sessions.  drop: ids that it must not have.  gather: whether ids anywhere in
+    it count."""
+
+    type: str
+    ids: list[str]
+    drop: list[str]
+    gather: bool
+    sessions: dict[str, Linked]
+    args: list[str]
+
+
+class CommitMatch(TypedDict):
+    """What is to be done for a commit that was made; see gitcp.link.commit.Conclusion.
+
+    linked: whether the streams move on.  left_out: sessions that could not be stored."""
+
+    type: str
+    commit: str
+    old: str
+    id: str
+    sessions: dict[str, Linked]
+    dismissed: bool
+    noted: bool
+    linked: bool
+    carried: list[str]
+    inherited: NotRequired[list[str]]
+    merged: list[str]
+    replays: NotRequired[bool]
+    left_out: NotRequired[list[str]]
+
+
+class PairMatch(Pair):
+    """A link that was found again."""
+
+    type: str
+
+
+class LinkedMatch(Linked):
+    """A session that would link to a commit."""
+
+    type: str
+    commit: str
+    session_id: str
+
+
+class StreamMatch(Verdict):
+    """The stream of a turn that begins."""
+
+    type: str
+    session_id: str
+
+
+class MovedRef(TypedDict):
+    """A ref that a stage has moved."""
+
+    type: str
+    ref: str
+    oid: str | None
+    old: str | None
+
+
+class WrittenCheckpoint(TypedDict):
+    """A checkpoint that a stage wrote: a temporary one by oid and ref, else by its id."""
+
+    type: str
+    session_id: str
+    oid: NotRequired[str]
+    ref: NotRequired[str]
+    checkpoint_id: NotRequired[str]
+    commit: NotRequired[str]
 
 
 # The journal.

@@ -107,6 +107,11 @@ def is_entry(value: object) -> bool:
     )
 
 
+def is_stamp(value: object) -> bool:
+    """What stat() said of a file, None if there was none."""
+    return value is None or isinstance(value, list)
+
+
 def is_chunk(value: object) -> bool:
     """A chunk of a transcript: its oid, its bytes, when it was seen in a pack."""
     if not isinstance(value, list) or len(value) != 3 or not is_object_name(value[0]):

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error, InputError, UsageError
 from gitcp.git.refs import MEMORY
 from tests.support.checkpoints import V1, blob, git, tree, unbundle
 from tests.support.paths import BIN
+from tests.support.stages import bind_stage
 
 A, B = "a1b2c3d4e5f6", "a1ffffffffff"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd.care import clean
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import UsageError
 from tests.support.checkpoints import git, unbundle
 from tests.support.paths import TOP
+from tests.support.stages import bind_stage
 
 STREAM = "refs/heads/entire/fe63eef-e3b0c4"
 AGED = (1e9, 1e9)  # September 2001

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage, run
+from gitcp.cmd.stages import run
 from gitcp.errors import Error, UsageError
 from gitcp.git.records import read_records
 from tests.support.checkpoints import git
+from tests.support.stages import bind_stage
 
 Json = dict[str, Any]
 Stage = Callable[[Iterable[Json]], Iterable[Json]]

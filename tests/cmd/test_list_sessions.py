@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
 from gitcp.record.turn import sessions
 from gitcp.text.times import parse_time
 from tests.support.checkpoints import DATA, git, unbundle
+from tests.support.stages import bind_stage
 from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
 from tests.support.warm import run
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
 from gitcp.git import records
 from tests.support.checkpoints import git, unbundle
+from tests.support.stages import bind_stage
 from tests.support.story import ALPHA, BETA, GAMMA, Story
 from tests.support.warm import run
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
 from tests.support.checkpoints import V1, git
 from tests.support.paths import BIN
+from tests.support.stages import bind_stage
 
 
 def make_event(bare: Path) -> dict[str, object]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import InputError
+from tests.support.stages import bind_stage
 from tests.support.warm import run
 
 Read = Callable[[str, str, bytes], dict[str, Any]]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error, InputError, Moved, UsageError
 from gitcp.git import Git
 from tests.support.paths import BIN
+from tests.support.stages import bind_stage
 
 
 @pytest.fixture

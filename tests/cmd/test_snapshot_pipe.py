@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from tests.support.broken import break_git
 from tests.support.paths import BIN
 from tests.support.snapshots import footprint, git, listing, oracle, sh
+from tests.support.stages import bind_stage
 
 if TYPE_CHECKING:
     from gitcp.text.record_types import Record

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error, InputError, Moved, UsageError
 from tests.support.snapshots import git, listing, sh
+from tests.support.stages import bind_stage
 
 if TYPE_CHECKING:
     from gitcp.text.record_types import Record
@@ -26,6 +26,7 @@ def changes() -> list[Record]:
 
 
 def tree(*records: Record, argv: tuple[str, ...] = ()) -> Record:
+    found: Record
     (found,) = bind_stage("write-tree", argv)(records)
     return found
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import InputError
 from gitcp.git.repo import Repo
 from gitcp.setup.care import table
 from tests.support.checkpoints import V1, git
+from tests.support.stages import bind_stage
 
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 SESSION = {"type": "session", "session_id": "s1"}

@@ -15,12 +15,12 @@ from types import ModuleType
 import pytest
 
 from gitcp import commands, events
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error
 from gitcp.events import turn_end
 from gitcp.git.repo import Repo
 from gitcp.record.session import exports
 from tests.support.paths import TOP
+from tests.support.stages import bind_stage
 
 ENTRY = TOP / "gitcp" / "entry.py"
 

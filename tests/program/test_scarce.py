@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd.stages import bind_stage
 from gitcp.errors import Error, GitError
 from gitcp.git import Running, files
 from gitcp.text import patterns
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, ENTRY, TOP
+from tests.support.stages import bind_stage
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ class Other(agents.Client):
     KINDS = {kind: kind for kind in "write shell mcp task todo read other".split()}
 
 
-def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
+def check_event(fields: dict[str, Any], cwd: str) -> Event:
     """Check a record of type event by a tool; unknown keys are left out.
 
     cwd: the default directory.  Raises InputError for an invalid field.
@@ -61,7 +61,7 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
         record["prompt"] = prompt_text.clean_prompt(agents.get_words(fields, "prompt"))
     if fields.get("tool") is not None:
         record["tool"] = _read_tool(agents.get_object(fields, "tool"), record["cwd"])
-    return dict(record)
+    return record
 
 
 def check_name(name: object) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.share.places import Place
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Message
 
     Refs = Mapping[str, str]
     Secrets = Mapping[str, str]  # oid of a blob -> rule
@@ -362,7 +362,7 @@ def parse_updates(lines: Iterable[str]) -> list[Update]:
 
 def judge_push(
     repo: Repo, sent: Iterable[tuple[str, str, str]], place: str, is_agreed: bool
-) -> Record | None:
+) -> Message | None:
     """A record of type refuse, with gitcp.push-check=warn of type say, for a `git push` that sends
     shadow branches, local refs of gitcp, or the store to a place that was not agreed to; None for
     any other push.

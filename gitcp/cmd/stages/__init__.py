@@ -2,7 +2,8 @@
 
 The files here have the stages that no hook runs by itself; gitcp/events has the others.  A stage is
 a function `stage(records)`, or `stage(records, args)` if it has options: its rows in OPTIONS of its
-file.  As a program it reads its records from standard input and writes them to standard output.
+file; one that hooks run takes a context first.  As a program it reads its records from standard
+input and writes them to standard output.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ import sys
 from gitcp import commands, events
 from gitcp.commands import make_value
 from gitcp.errors import OK
-from gitcp.git.repo import Repo
-from gitcp.record import leave_all, open_here, per_event
+from gitcp.events import per_event
+from gitcp.record import leave_all, open_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from argparse import Namespace
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from gitcp.commands import Rows
-    from gitcp.text.record_types import Record, Records, Stage
+    from gitcp.events import Stage
+    from gitcp.record import Context
+    from gitcp.text.record_types import Event, Passed
 
 # Of stages that hooks run, which load no options.
 OPTIONS = {
@@ -35,14 +39,21 @@ OPTIONS = {
 
 
 @per_event
-def update_session(event: Record) -> list[Record]:
+def update_session(ctx: Context, event: Event) -> list[Passed]:
     """Update the session's state as the built-in pipeline of the event does."""
-    stages = events.find_pipeline(Repo.find_here(), event["event"])
-    named = (stage for stage in stages if stage.__name__ == update_session.__name__)
-    return [record for stage in named for record in stage([event])] or [event]
+    for stage in events.find_pipeline(ctx.repo, event["event"]):
+        if stage.__name__ == update_session.__name__:
+            return list(stage(ctx, [event]))
+    return [event]
 
 
-def find_stage(name: str) -> tuple[Callable[..., Records], Rows]:
+def _is_of_hooks(name: str) -> bool:
+    """Whether hooks run a stage, which then takes a context."""
+    module = commands.stage_module(name)
+    return module.startswith(events.__name__) or module == __name__
+
+
+def find_stage(name: str) -> tuple[Callable[..., Iterable[Any]], Rows]:
     """The function and the options of a stage."""
     module: Any = __import__(commands.stage_module(name), fromlist=["OPTIONS"])
     rows = {**OPTIONS, **getattr(module, "OPTIONS", {})}.get(name, ())
@@ -54,11 +65,19 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     UsageError for invalid arguments."""
     function, rows = find_stage(name)
     if not argv and (not rows or function.__defaults__):
-        return function
+        return _bind(name, function)
     from gitcp.terminal import cli
 
-    args = cli.Parser(name, rows, add_help=False).parse_args(argv)
-    return lambda records: function(records, args)
+    return _bind(name, function, cli.Parser(name, rows, add_help=False).parse_args(argv))
+
+
+def _bind(name: str, function: Callable[..., Iterable[Any]], *args: Namespace) -> Stage:
+    """The stage that calls a function with these arguments."""
+    if not _is_of_hooks(name):
+        return lambda ctx, records: function(records, *args)
+    if args:
+        return lambda ctx, records: function(ctx, records, *args)
+    return function
 
 
 def bind_pipeline(text: str, top: str | None) -> tuple[Stage, ...]:
@@ -73,10 +92,13 @@ def bind_pipeline(text: str, top: str | None) -> tuple[Stage, ...]:
 def _bind_foreign(words: Sequence[str], top: str | None) -> Stage:
     from gitcp.git import shell
 
-    return lambda records: shell.run_filter(words, _leave_after(records), top)
+    def stage(ctx: Context, passed: Iterable[Passed]) -> Iterable[Any]:
+        return shell.run_filter(words, _leave_after(passed), top)
+
+    return stage
 
 
-def _leave_after(records: Records) -> Iterator[Record]:
+def _leave_after(records: Iterable[Passed]) -> Iterator[Any]:
     """The records, for a foreign program: before it runs, states are written and locks released."""
     yield from records
     leave_all()
@@ -89,15 +111,17 @@ def run(name: str, argv: Sequence[str]) -> int:
 
     function, rows = find_stage(name)
     args = cli.parse(name, rows, argv)
-    records: Records = record.read_records(sys.stdin.buffer)
-    stage: Stage = (lambda records: function(records, args)) if rows else function
-    if commands.stage_module(name).startswith(events.__name__):
-        records = events.run_pipeline(open_here(), [stage], records)
+    records: Iterable[Any] = record.read_records(sys.stdin.buffer)
+    if _is_of_hooks(name):
+        stage = _bind(name, function, *([args] if rows else []))
+        written: Iterable[Any] = events.run_pipeline(open_here(), [stage], records)
+    elif rows:
+        written = function(records, args)
     else:
-        records = stage(records)
+        written = function(records)
     key = getattr(args, "z", None)
     if not key:
-        return cli.write_records(records)
-    for value in dict.fromkeys(item[key] for item in records):
+        return cli.write_records(written)
+    for value in dict.fromkeys(item[key] for item in written):
         sys.stdout.write(value + "\0")
     return OK

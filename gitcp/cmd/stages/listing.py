@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
+    from gitcp.guard.claim_records import ClaimRecord
     from gitcp.text.record_types import Record, Records
 
 
-def list_claims(_: object, args: Namespace) -> Iterator[Record]:
+def list_claims(_: object, args: Namespace) -> Iterator[ClaimRecord]:
     """A record for each session at work here, and for each path that a call claims."""
 
     for record in claim_records.list_records(Repo.find_here()):

@@ -64,7 +64,7 @@ _SHAPE = {
     "key": {None: str},
     "where": [str],
     "config": {None: [str]},
-    "files": {None: lambda value: value is None or isinstance(value, list)},
+    "files": {None: shapes.is_stamp},
 }
 _LARGEST = 1 << 20  # bytes
 _LITERAL = "GIT_LITERAL_PATHSPECS"

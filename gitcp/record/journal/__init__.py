@@ -850,7 +850,7 @@ def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, Versio
         for entry in (edit.before, edit.after):
             if entry and entry[0] in _BLOBS and edit.is_kept:
                 held_files[f"contents/{entry[1]}"] = ("100644", entry[1])
-    absent = objects.list_absent(entry[1] for entry in held_files.values() if entry)
+    absent = objects.list_absent([entry[1] for entry in held_files.values() if entry])
     return {name: entry for name, entry in held_files.items() if entry and entry[1] not in absent}
 
 

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.text.record_types import Version, Writer
+    from gitcp.text.record_types import Tool, Version, Writer
 
     Lines = Iterable[JournalLine]
 
 
-def derive_contents(
-    call: Mapping[str, Any], before: bytes, after: bytes
-) -> tuple[bytes, bytes] | None:
+def derive_contents(call: Tool, before: bytes, after: bytes) -> tuple[bytes, bytes] | None:
     """(content that the call changed, content that it wrote), by its arguments; None if they cannot
     be derived.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any, Self
 
-    from gitcp.text.record_types import State, Version, Writer
+    from gitcp.text.record_types import State, Tool, Version, Writer
 
 
 # Each key of a line, declared once: its shape (None: any value), what is said of it, and its
@@ -649,7 +649,7 @@ def spell_writer(who: Writer) -> list[str] | str:
     return list(who) if who[0] else who[1]
 
 
-def build_opening(state: State, call: Mapping[str, Any], kind: str, at: int) -> Opening:
+def build_opening(state: State, call: Tool, kind: str, at: int) -> Opening:
     """The line for the beginning of a call; state: its session's.  call: as an event has it.
     kind: that of its tool, such as write or shell."""
     turn = state.get("turn_id", "")

@@ -18,11 +18,10 @@ from gitcp.record.snapshot import scan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
-    from typing import Any
 
-    from gitcp.text.record_types import Marker, State
+    from gitcp.text.record_types import Marker, State, Tool
 
-    Act = Callable[[Journal, State, Mapping[str, Any], list[str], int], None]
+    Act = Callable[[Journal, State, Tool, list[str], int], None]
     ShellAct = Callable[[Journal, int], None]
 
 
@@ -51,7 +50,7 @@ def _look(other: Repo, paths: Collection[str]) -> None:
 
 
 def take_call(
-    repo: Repo, state: State, call: Mapping[str, Any], act: Act, groups: Mapping[str, list[str]]
+    repo: Repo, state: State, call: Tool, act: Act, groups: Mapping[str, list[str]]
 ) -> bool:
     """Record a file tool's start or end in the journals of other worktrees; return whether the
     state's `visits` changed.  act: calls.begin_call() or end_call().  groups: as

@@ -13,9 +13,9 @@ from gitcp.record.looks import credit_cases
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from typing import Any
 
     from gitcp.git.repo import Repo
+    from gitcp.text.record_types import Event
 
 _MOST_FOLDERS = 8  # directories into which a command changes that are followed
 
@@ -32,7 +32,7 @@ class CallPlaces:
         self.looked_at = looked_at
 
 
-def find_places(repo: Repo, event: dict[str, Any], begun: int | None = None) -> CallPlaces:
+def find_places(repo: Repo, event: Event, begun: int | None = None) -> CallPlaces:
     """The worktrees of an event's call.  repo: its session's home.  begun: when a call that has
     ended began, in ns; None at its start, or if that is not known."""
     tool = event["tool"]

@@ -12,7 +12,7 @@ import time
 from gitcp import git
 from gitcp.errors import Error
 from gitcp.git import files, refs
-from gitcp.record import session
+from gitcp.record import get_call, session
 from gitcp.record.journal import (
     Journal,
     credit,
@@ -28,7 +28,6 @@ from gitcp.text.ids import EXECUTABLE, FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.git.objects import Objects
@@ -36,9 +35,8 @@ if TYPE_CHECKING:
     from gitcp.record.journal.line_kinds import Edit, JournalLine
     from gitcp.record.looks.call_places import CallPlaces
     from gitcp.record.looks.losses import Losses
-    from gitcp.text.record_types import State, Version, Writer
+    from gitcp.text.record_types import Event, State, Tool, Version, Writer
 
-    Tool = Mapping[str, Any]  # a call, as an event has it
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
 _WINDOWS = ("shell", "mcp", "other")
@@ -48,10 +46,10 @@ _SIGNS = frozenset(";&|<>()`$\n")  # of several calls, and of files that are wri
 _NAMED = 40  # words of a command that are looked for in other repositories
 
 
-def take_call(repo: Repo, state: State, event: dict[str, Any], head: str | None = None) -> bool:
+def take_call(repo: Repo, state: State, event: Event, head: str | None = None) -> bool:
     """Record the start or end of a tool that can write; return whether the state changed.  head:
     HEAD, if it was read."""
-    call = event.get("tool") or {}
+    call = get_call(event)
     starts = event["event"] == "tool-start"
     act = begin_call if starts else _end_and_hold  # of a file tool
     paths = list(call.get("input_paths", ()))
@@ -59,7 +57,9 @@ def take_call(repo: Repo, state: State, event: dict[str, Any], head: str | None 
     if call.get("kind") not in ("write", *_WINDOWS):
         return False
     if event.get("agent_id"):
-        call = event["tool"] = {**call, "agent": event["agent_id"]}
+        call = call.copy()
+        call["agent"] = event["agent_id"]
+        event["tool"] = call
     if call["kind"] == "write" and not all(_is_at_home(repo, path) for path in paths):
         visited = group_by_worktree(repo, paths)
         if visited:
@@ -100,7 +100,7 @@ def take_call(repo: Repo, state: State, event: dict[str, Any], head: str | None 
 def _keep_ignored(
     repo: Repo,
     state: State,
-    event: dict[str, Any],
+    event: Event,
     at: int,
     places: CallPlaces | None,
     lines: list[JournalLine],
@@ -121,7 +121,7 @@ def _keep_ignored(
 
 
 def _take_ignored(
-    repo: Repo, state: State, event: dict[str, Any], at: int, paths: list[str], home: Repo
+    repo: Repo, state: State, event: Event, at: int, paths: list[str], home: Repo
 ) -> None:
     """Keep what git ignores in a worktree and a call may take, before it; note what it took, after
     it.  What is not kept stops no call.  paths: the ignored ones that a file tool names.  home: the
@@ -151,7 +151,7 @@ def _reads_only(command: str) -> bool:
     return bool(name) and name[0] in _READING and _SIGNS.isdisjoint(command)
 
 
-def _may_take(repo: Repo, event: dict[str, Any]) -> bool:
+def _may_take(repo: Repo, event: Event) -> bool:
     """Whether the words of a command name a file that git may ignore, or that may be lost outside
     of the repository."""
     from gitcp.record.looks import credit_cases
@@ -200,7 +200,7 @@ def _hold(journal: Journal, state: State) -> None:
     hold_edits(journal.repo, journal, state["session_id"], subject)
 
 
-def _find_places(repo: Repo, state: State, event: dict[str, Any]) -> CallPlaces:
+def _find_places(repo: Repo, state: State, event: Event) -> CallPlaces:
     """The worktrees of a shell call that begins, or has ended."""
     begun: int | None = None
     if event["event"] == "tool-end":
@@ -214,9 +214,7 @@ def _find_places(repo: Repo, state: State, event: dict[str, Any]) -> CallPlaces:
     return call_places.find_places(repo, event, begun)
 
 
-def _take_call_in_others(
-    repo: Repo, state: State, event: dict[str, Any], places: CallPlaces
-) -> bool:
+def _take_call_in_others(repo: Repo, state: State, event: Event, places: CallPlaces) -> bool:
     """Record the start or end of a shell call in the journals of other worktrees; return whether
     the state's `visits` changed."""
     from gitcp.record.journal import worktrees
@@ -249,7 +247,7 @@ def _is_at_home(repo: Repo, path: str) -> bool:
     return folder == repo.worktree or not os.path.isabs(path)
 
 
-def list_other_roots(worktree: str, event: dict[str, Any]) -> list[str]:
+def list_other_roots(worktree: str, event: Event) -> list[str]:
     """The `.git` of other registered repositories, in the worktree or beside it, in which a command
     runs or whose paths it names.  A linked worktree is where its main one is."""
     from gitcp.record.looks import credit_cases
@@ -293,7 +291,7 @@ def _find_main(root: str) -> str:
 def _open_call(
     journal: Journal,
     state: State,
-    event: dict[str, Any],
+    event: Event,
     kind: str,
     paths: list[str],
     at: int,
@@ -318,7 +316,7 @@ def _open_call(
 def _close_call(
     journal: Journal,
     state: State,
-    event: dict[str, Any],
+    event: Event,
     paths: list[str],
     at: int,
     is_looked_at: bool,
@@ -347,7 +345,7 @@ def _close_call(
     _look_for_changes(journal, state, event, at, is_looked_at)
 
 
-def _measure_age(event: dict[str, Any]) -> int:
+def _measure_age(event: Event) -> int:
     """The time in ns since the client began to report a call's end."""
     if "came" in event:
         return time.time_ns() - int(event["came"])
@@ -356,7 +354,7 @@ def _measure_age(event: dict[str, Any]) -> int:
     return process.measure_age()
 
 
-def _take_back(journal: Journal, state: State, event: dict[str, Any], since: int) -> None:
+def _take_back(journal: Journal, state: State, event: Event, since: int) -> None:
     """Take back what was given to a call before it really began, at since in ns."""
     before = journal.lines
     session_id = state["session_id"]
@@ -368,7 +366,9 @@ def _take_back(journal: Journal, state: State, event: dict[str, Any], since: int
 
     partly = settling.unlink_unfounded(journal.repo, session_id, before, journal.lines)
     if partly:  # the caller takes the lines back
-        event["unfounded"] = {**event.get("unfounded", {}), **partly}
+        unfounded = event.setdefault("unfounded", {})
+        for oid, paths in partly.items():
+            unfounded[oid] = sorted(paths)
 
 
 def _note_stashes(journal: Journal, state: State, call: Tool) -> bool:
@@ -393,7 +393,7 @@ def _note_stashes(journal: Journal, state: State, call: Tool) -> bool:
     return not is_named
 
 
-def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
+def _list_words(repo: Repo, event: Event, text: str) -> list[str]:
     """The words of a text that could name a path, and how the disk spells those that exist.
 
     The journal outlives the turn: what is secret by its place in the text is replaced while it has
@@ -414,7 +414,7 @@ def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
 
 
 def _look_for_changes(
-    journal: Journal, state: State, event: dict[str, Any], at: int, is_looked_at: bool
+    journal: Journal, state: State, event: Event, at: int, is_looked_at: bool
 ) -> Losses | None:
     """Look at the whole worktree; if that costs too much, at what a command may discard, which is
     returned."""
@@ -433,7 +433,7 @@ def _look_for_changes(
     return losses.look_at_losses(journal, command, event.get("cwd") or "", at)
 
 
-def _reopen_call(journal: Journal, state: State, event: dict[str, Any], is_here: bool) -> None:
+def _reopen_call(journal: Journal, state: State, event: Event, is_here: bool) -> None:
     """Open a call whose start was not reported: it began after its session's last event.  Open one
     here that began elsewhere, if its end shows that it worked here, too."""
     session_id = state["session_id"]

@@ -11,12 +11,9 @@ from gitcp.text.ids import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from gitcp.record.journal import Journal, LastSeen
     from gitcp.record.journal.line_kinds import Edit
-    from gitcp.text.record_types import Version, Writer
+    from gitcp.text.record_types import Tool, Version, Writer
 
 
 @value_class
@@ -31,7 +28,7 @@ class _Step:
 def build_edits(
     journal: Journal,
     seen: LastSeen,
-    call: Mapping[str, Any],
+    call: Tool,
     writer: Writer,
     path: str,
     after: Version,
@@ -61,7 +58,7 @@ def build_edits(
 
 def _split_steps(
     journal: Journal,
-    call: Mapping[str, Any],
+    call: Tool,
     writer: Writer,
     path: str,
     before: Version,

@@ -25,10 +25,10 @@ from gitcp.text import json, shapes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any, TypedDict
+    from typing import TypedDict
 
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import State
+    from gitcp.text.record_types import Event, State
 
     class TakenFile(TypedDict):
         """A file that a call names.
@@ -87,7 +87,7 @@ _SHAPE = {
 def begin_call(
     repo: Repo,
     state: State,
-    event: dict[str, Any],
+    event: Event,
     record: str,
     at: int,
     paths: Iterable[str],
@@ -290,7 +290,7 @@ def _list_outside(repo: Repo, named: shell_words.Named, began: int) -> dict[str,
     return outside
 
 
-def end_call(repo: Repo, event: dict[str, Any], record: str) -> None:
+def end_call(repo: Repo, event: Event, record: str) -> None:
     """Leave in the record of a call, after it has run, what it took; let go of the other contents.
     A command that goes on in the background may take them later."""
     call = _read_record(record)

@@ -10,6 +10,7 @@ import os
 
 from gitcp.agents import find_client
 from gitcp.checkpoints import transcripts
+from gitcp.errors import Error
 from gitcp.git import files
 from gitcp.record import session
 from gitcp.record.journal import credit, get_home, read_journal
@@ -356,7 +357,10 @@ def read_judged_files(repo: Repo) -> Mapping[str, Version]:
 
     from gitcp.record.session import others
 
-    commit_intent = others.read_intent(repo)
+    try:
+        commit_intent = others.read_intent(repo)
+    except Error:
+        return {}  # the next event sets it aside
     return commit_intent["entries"] if commit_intent else {}
 
 

@@ -8,22 +8,25 @@ from gitcp.agents import find_client
 from gitcp.checkpoints import redactor
 from gitcp.errors import Busy
 from gitcp.git.files import exclusive, locate_exports
+from gitcp.record import make_event
 from gitcp.record.session import others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Record
+    from gitcp.text.record_types import Event
 
 _PATIENCE = 2.0  # seconds
 
 
-def copy_conversation(repo: Repo, client: Client, event: Record) -> None:
+def copy_conversation(repo: Repo, client: Client, event: Event) -> None:
     """Let a client's adapter export the session of an event, one hook at a time: two at once, as
     of parallel subagents, would add the same messages twice."""
     folder = locate_exports(repo, client.NAME)
-    names = (event["session_id"], event.get("tool", {}).get("agent_id"))
+    names = [event["session_id"]]
+    if "tool" in event:
+        names.append(event["tool"].get("agent_id", ""))
     paths = [os.path.join(folder, f"{name}.jsonl") for name in names if name]
     try:
         with exclusive(repo, f"transcript-{event['session_id']}", _PATIENCE):
@@ -75,4 +78,6 @@ def renew_copy(repo: Repo, session_id: str) -> None:
         client = find_client(state.get("agent_type") or "")
     if state and client and client.FORM == "run" and state.get("transcript_path"):
         cwd = state.get("worktree_path") or repo.worktree
-        copy_conversation(repo, client, {"event": "commit", "session_id": session_id, "cwd": cwd})
+        event = make_event("commit", session_id)
+        event["cwd"] = cwd
+        copy_conversation(repo, client, event)

@@ -14,14 +14,23 @@ from gitcp.git.files import Damaged, exclusive
 from gitcp.record import session
 from gitcp.record.session import locate_auto, process
 from gitcp.text import json
+from gitcp.text.shapes import is_count, is_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import Entry, Marker, State
+
+
+_INTENT = {
+    **dict.fromkeys("session_id checkpoint_id tool_use_id expected tree tip".split(), str),
+    **dict.fromkeys(("dirty", "entries"), is_entries),
+    **dict.fromkeys(("stash", "commit"), str),
+    "mark": [is_count],
+    "noted": bool,
+}
 
 
 def list_state_ids(repo: Repo) -> list[str]:
@@ -134,17 +143,19 @@ def write_intent(repo: Repo, intent: session.Intent) -> None:
 
 
 def read_intent(repo: Repo) -> session.Intent | None:
-    """The intent that is stored; None without one, or for any other file."""
-    try:
-        intent: Any = json.loads(files.read_cache(get_intent_path(repo)))
-    except (ValueError, RecursionError):
-        return None
-    parts = ("dirty", "entries")
-    if not isinstance(intent, dict) or any(not isinstance(intent.get(k), dict) for k in parts):
-        return None
-    for key in parts:
-        intent[key] = {p: tuple(e) if e else None for p, e in intent[key].items()}
-    return intent  # type: ignore[return-value]
+    """The intent that is stored; None without one.  Raises Damaged for one that lacks something."""
+    intent: session.Intent | None = files.load_json(get_intent_path(repo), _INTENT)
+    if intent:
+        intent["dirty"] = _parse_entries(intent["dirty"])
+        intent["entries"] = _parse_entries(intent["entries"])
+    return intent
+
+
+def _parse_entries(stored: Mapping[str, Sequence[str] | None]) -> dict[str, Entry | None]:
+    entries: dict[str, Entry | None] = {}
+    for path, entry in stored.items():
+        entries[path] = (entry[0], entry[1]) if entry else None
+    return entries
 
 
 def drop_intent(repo: Repo) -> None:

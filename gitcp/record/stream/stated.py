@@ -14,12 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Entry, Record, State
+    from gitcp.text.record_types import Entry, Passed, State, WrittenCheckpoint
 
 _MODES = (FILE, EXECUTABLE, LINK)
 
 
-def write_stated(repo: Repo, state: State, head: str, record: Record) -> Record:
+def write_stated(repo: Repo, state: State, head: str, record: Passed) -> WrittenCheckpoint:
     """Write the checkpoint of a session that a record describes; a record of type "checkpoint".
 
     head: HEAD when the process began.  files: path -> [mode, oid], or None for deleted, for every
@@ -57,7 +57,7 @@ def write_stated(repo: Repo, state: State, head: str, record: Record) -> Record:
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": session_id}
 
 
-def _parse_files(objects: Objects, record: Record) -> dict[str, Entry | None]:
+def _parse_files(objects: Objects, record: Passed) -> dict[str, Entry | None]:
     files = record.get("files")
     if not isinstance(files, dict):
         raise InputError("'files' of a checkpoint must be an object")
@@ -84,7 +84,7 @@ def _parse_entry(objects: Objects, path: str, entry: object) -> Entry:
     return mode, oid
 
 
-def _store_metadata(repo: Repo, record: Record) -> dict[str, Entry]:
+def _store_metadata(repo: Repo, record: Passed) -> dict[str, Entry]:
     metadata = record.get("metadata", {})
     if not isinstance(metadata, dict) or not all(isinstance(t, str) for t in metadata.values()):
         raise InputError("'metadata' of a checkpoint must be an object of texts")

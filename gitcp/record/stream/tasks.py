@@ -13,7 +13,7 @@ from gitcp.checkpoints.redactor import Lazy, can_read_rules, get_redactor, redac
 from gitcp.errors import InputError
 from gitcp.git import format_now
 from gitcp.git.objects import Lookup
-from gitcp.record import journal
+from gitcp.record import get_call, journal
 from gitcp.record.journal import credit
 from gitcp.record.stream import METADATA
 from gitcp.text import json
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.writing import SessionData
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import State, Tip
+    from gitcp.text.record_types import Event, State, Tip
 
     class Step(TypedDict):
         """The content of a task checkpoint.  files: path below the metadata directory -> bytes."""
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
         files: dict[str, bytes]
 
 
-def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
+def note_start(repo: Repo, state: State, event: Event) -> bool:
     """Note in the state a task that starts, or the agent id of a background task; return whether
     the state changed."""
-    tool = event.get("tool") or {}
+    tool = get_call(event)
     running = state.setdefault("tasks", {})
     if tool.get("kind") != "task" or not tool.get("id"):
         return False
@@ -56,7 +56,7 @@ def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     return False
 
 
-def build_step(repo: Repo, state: State, event: dict[str, Any], tip: Tip | None) -> Step | None:
+def build_step(repo: Repo, state: State, event: Event, tip: Tip | None) -> Step | None:
     """The step of a subagent-end or todo event; None if its task is unknown.
 
     The caller holds the session's lock.  A task that ends moves to `ended_tasks` of the state.
@@ -65,7 +65,7 @@ def build_step(repo: Repo, state: State, event: dict[str, Any], tip: Tip | None)
 
     if event["event"] == "todo":
         return _build_todo_step(repo, state, event, tip)
-    tool = event.get("tool") or {}
+    tool = get_call(event)
     task_id = tool.get("id")
     agent_id = tool.get("agent_id") or event.get("agent_id")
     running = state.get("tasks", {})
@@ -151,12 +151,10 @@ def forget_tasks(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
         state.pop("ended_tasks", None)
 
 
-def _build_todo_step(
-    repo: Repo, state: State, event: dict[str, Any], tip: Tip | None
-) -> Step | None:
+def _build_todo_step(repo: Repo, state: State, event: Event, tip: Tip | None) -> Step | None:
     from gitcp.text import prompt_text
 
-    tool = event.get("tool") or {}
+    tool = get_call(event)
     task_id = find_task(state, event.get("agent_id")) or tool.get("id")
     if not task_id:
         return None

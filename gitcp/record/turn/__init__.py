@@ -17,10 +17,8 @@ from gitcp.text import prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Entries, Record, State
+    from gitcp.text.record_types import Entries, Event, State
 
 _PROMPT = 4000  # characters of a prompt that a state keeps; the transcript has all
 
@@ -36,7 +34,7 @@ class SessionIDConflictError(Error):
 
 
 def begin_turn(
-    repo: Repo, state: State, event: Record, head: str, dirty: Entries, time_ns: int, at: int
+    repo: Repo, state: State, event: Event, head: str, dirty: Entries, time_ns: int, at: int
 ) -> None:
     """TurnStart: set a new turn id, its prompt and its baseline
     (doc/behaviour.md "Temporary checkpoints").  time_ns: now; at: now by the worktree's clock."""
@@ -67,7 +65,7 @@ def take_prompt(repo: Repo, state: State, text: str) -> None:
     state["turns"][state["turn_id"]]["prompt"] = prompt[:_PROMPT]
 
 
-def note_process(repo: Repo, state: State, event: Record) -> None:
+def note_process(repo: Repo, state: State, event: Event) -> None:
     """Note the agent's process and transcript, which every event names."""
     if event.get("transcript_path") and not event.get("agent_id") and not state.get("guest"):
         state["transcript_path"] = event["transcript_path"]
@@ -110,14 +108,14 @@ def move_home(repo: Repo, state: State) -> str | None:
     return f"session '{state['session_id']}' moves from worktree '{old_path}' to '{new_path}'"
 
 
-def is_repeated(state: State, event: Record) -> bool:
+def is_repeated(state: State, event: Event) -> bool:
     """Whether this prompt was reported before: two settings files may both call the hook."""
     turn_id = event.get("turn")
     is_known = bool(turn_id) and turn_id == state.get("prompt_id")
     return is_known and not event.get("notification") and state.get("phase") == phases.ACTIVE
 
 
-def continue_turn(repo: Repo, state: State, event: Record) -> None:
+def continue_turn(repo: Repo, state: State, event: Event) -> None:
     """Continue the same turn, with its baseline and verdict (doc/behaviour.md "Events")."""
     keep_verdict(state)
     take_event(state, phases.TURN_START)
@@ -132,20 +130,20 @@ def keep_verdict(state: State) -> None:
         state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
 
 
-def end_turn(repo: Repo, state: State, event: Record) -> None:
+def end_turn(repo: Repo, state: State, event: Event) -> None:
     """TurnEnd: idle, without a verdict on the stream."""
     take_event(state, phases.TURN_END)
     clear_verdict(state)
     note_process(repo, state, event)
 
 
-def end_session(repo: Repo, state: State, event: Record) -> None:
+def end_session(repo: Repo, state: State, event: Event) -> None:
     """SessionStop: ended."""
     take_event(state, phases.SESSION_END)
     note_process(repo, state, event)
 
 
-def start_session(repo: Repo, state: State, event: Record) -> None:
+def start_session(repo: Repo, state: State, event: Event) -> None:
     """SessionStart of a known session: resumed, or its transcript compacted."""
     take_event(state, phases.SESSION_START)
     if event.get("source") != "compact":
@@ -153,7 +151,7 @@ def start_session(repo: Repo, state: State, event: Record) -> None:
     note_process(repo, state, event)
 
 
-def find_refusal(repo: Repo, state: State, event: dict[str, Any], head: str) -> str | None:
+def find_refusal(repo: Repo, state: State, event: Event, head: str) -> str | None:
     """The warning that refuses a prompt because other sessions have uncommitted work here.
 
     None for a session at work here: only a new or resumed one is refused.

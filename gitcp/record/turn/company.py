@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.git.repo import Repo
-    from gitcp.text.record_types import Marker, State
+    from gitcp.text.record_types import Event, Marker, State
 
 
 _OLD = "disable-multisession-warning"
@@ -54,7 +54,7 @@ def _has_stream_at(repo: Repo, marker: Marker, head: str) -> bool:
     return any(find_live(repo, head, stream["id"]) for stream in marker["streams"])
 
 
-def find_warning(repo: Repo, state: State, event: dict[str, Any], head: str) -> str | None:
+def find_warning(repo: Repo, state: State, event: Event, head: str) -> str | None:
     """The warning at a prompt that other sessions have uncommitted work here, None for no warning.
 
     It is enabled by wants_warning(), noted in the state, and shown once for each set of sessions.

@@ -18,7 +18,7 @@ from functools import partial
 from gitcp.errors import Error, InputError
 from gitcp.git import append_trace, files
 from gitcp.git.repo import Repo
-from gitcp.record import is_off, journal, locate_visits, registered
+from gitcp.record import get_call, is_off, journal, locate_visits, registered
 from gitcp.record import turn as store_turn
 from gitcp.record.journal import credit, elsewhere, worktrees
 from gitcp.record.looks import calls
@@ -29,17 +29,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gitcp.text.record_types import Record, State
+    from gitcp.text.record_types import Event, State
 
-    Events = Iterator[tuple[Repo, Record]]
+    Events = Iterator[tuple[Repo, Event]]
 
 _MOST = 16  # repositories that an event looks at
 _LASTING = 30 * 86400.0  # seconds after which the visits of a session that never ended are removed
-_PRIVATE = ("transcript_path", "agent_transcript_path", "elsewhere", "prompt", "background_tasks")
 _ENDS = {"turn-start": "turn-end", "turn-end": "turn-end", "session-end": "session-end"}
 
 
-def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
+def list_events(event: Event, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
     """What an event of a session is in other repositories than its home, each with its worktree.
 
     home: None if the client was started in no repository with gitcp.  read_prompt: gives the
@@ -51,7 +50,7 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
         return
     if home:
         read_prompt = partial(_read_turn, home, session_id)
-    writes = (event.get("tool") or {}).get("kind") in ("write", "shell")
+    writes = get_call(event).get("kind") in ("write", "shell")
     if name == "tool-start" and writes:
         yield from _begin_call(event, home)
     elif name == "tool-end" and writes:
@@ -59,7 +58,8 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
     elif name in _ENDS:
         for repo, state in _list_visited(session_id, home):
             if state["phase"] == "active" or name == "session-end":
-                made = {**_make_event(event), "event": _ENDS[name]}
+                made = _make_event(event)
+                made["event"] = _ENDS[name]
                 if name == "turn-end":
                     made["prompt"] = read_prompt()
                 yield repo, made
@@ -67,20 +67,21 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
             shutil.rmtree(_locate(session_id), ignore_errors=True)
 
 
-def _begin_call(event: Record, home: Repo | None) -> Events:
+def _begin_call(event: Event, home: Repo | None) -> Events:
     for found, paths in _find_others(event, home):
         repo, state = _follow_home(found, event["session_id"])
         known: State = state or {}
         moves = (known.get("worktree_id") or "") != repo.worktree_id  # its worktree is gone
         if moves or known.get("phase") != "active":
-            start = {**_make_event(event), "event": "turn-start"}
+            start = _make_event(event)
+            start["event"] = "turn-start"
             del start["tool"]
             yield repo, start
         note_visit(event["session_id"], repo, home)
         yield repo, _make_event(event, paths)
 
 
-def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
+def _end_call(event: Event, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
     """The call's end where it began; where it did not, what has changed is nobody's."""
     session_id = event["session_id"]
     call_id = event["tool"].get("id", "")
@@ -88,7 +89,8 @@ def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) 
     for repo, state in _list_visited(session_id, home):
         if _has_begun(repo, state, call_id):
             made = _make_event(event, found.pop(repo.common, (repo, []))[1])
-            yield repo, {**made, "prompt": read_prompt()}
+            made["prompt"] = read_prompt()
+            yield repo, made
     for repo, paths in found.values():
         worktrees.look_as_stranger(repo, paths)
 
@@ -104,7 +106,7 @@ def _has_begun(repo: Repo, state: State, call_id: str) -> bool:
     return False
 
 
-def take_prompt(repo: Repo, state: State, event: Record) -> bool:
+def take_prompt(repo: Repo, state: State, event: Event) -> bool:
     """Take the turn's prompt from the end of a call or of the turn, if the turn has written here;
     return whether it was."""
     writer = state["session_id"], state.get("turn_id", "")
@@ -126,16 +128,23 @@ def _has_written(repo: Repo, state: State, writer: tuple[str, str]) -> bool:
     return False
 
 
-def _make_event(event: Record, paths: Iterable[str] = ()) -> Record:
+def _make_event(event: Event, paths: Iterable[str] = ()) -> Event:
     """An event as another repository gets it: without the conversation.  paths: those of its tool
     that are there."""
-    made: Record = {key: value for key, value in event.items() if key not in _PRIVATE}
+    made = event.copy()
+    made.pop("transcript_path", None)
+    made.pop("agent_transcript_path", None)
+    made.pop("elsewhere", None)
+    made.pop("prompt", None)
+    made.pop("background_tasks", None)
     if "tool" in made:
-        made["tool"] = {**made["tool"], "input_paths": list(paths)}
-    return {**made, "guest": True}
+        made["tool"] = made["tool"].copy()
+        made["tool"]["input_paths"] = list(paths)
+    made["guest"] = True
+    return made
 
 
-def _find_others(event: Record, home: Repo | None) -> list[tuple[Repo, list[str]]]:
+def _find_others(event: Event, home: Repo | None) -> list[tuple[Repo, list[str]]]:
     """The other repositories that a call names, each with the paths that its tool writes there."""
     if home:
         named = event.get("elsewhere", ())
@@ -154,7 +163,7 @@ def _find_others(event: Record, home: Repo | None) -> list[tuple[Repo, list[str]
     return list(found.values())[:_MOST]
 
 
-def _list_named(event: Record) -> list[str]:
+def _list_named(event: Event) -> list[str]:
     """The paths that a call names whose session has no home."""
     folder = event.get("cwd") or os.getcwd()
     if event["tool"]["kind"] == "write":

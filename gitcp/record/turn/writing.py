@@ -23,7 +23,6 @@ from gitcp.text.ids import TASK_KEY
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
 
     from gitcp.checkpoints.transcripts import StoredTranscript
     from gitcp.git.objects import Objects
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.record.looks import Look
     from gitcp.record.session import Baseline
     from gitcp.record.stream import tasks
-    from gitcp.text.record_types import Entries, Entry, State, Tip
+    from gitcp.text.record_types import Entries, Entry, Event, State, Tip
 
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
@@ -78,7 +77,7 @@ class Turn:
         self.stored = stored
         self.shares = shares
 
-    def end_turn(self, repo: Repo, state: State, event: dict[str, Any]) -> None:
+    def end_turn(self, repo: Repo, state: State, event: Event) -> None:
         """End the turn: the dirty files of now become the baseline of the next, or of its
         continuation."""
         clear_verdict(state)
@@ -143,9 +142,7 @@ def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] |
         return None  # an unreadable stream, about to be reset, holds no blobs
 
 
-def write_turn(
-    repo: Repo, state: State, event: dict[str, Any], look: Look | None = None
-) -> str | None:
+def write_turn(repo: Repo, state: State, event: Event, look: Look | None = None) -> str | None:
     """Write the checkpoint of the turn so far if some path changed; return its oid.
 
     look: the caller's look at the worktree, None to take one.

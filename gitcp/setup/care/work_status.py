@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.git.repo import Repo
+    from gitcp.guard.claim_records import ClaimRecord
     from gitcp.steps.whose.open_work import OpenWork
     from gitcp.text.record_types import Marker, Record, State
 
@@ -135,9 +136,9 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
     stored_here = 0
     if state != installation.ENABLED:
         stored_here = _count_stored(repo)
-    claims: list[Record] = []
+    claims: list[ClaimRecord] = []
     if repo.top:
-        claims = [*claim_records.list_records(repo, _list_in_turn(repo, states))]
+        claims = claim_records.list_records(repo, _list_in_turn(repo, states))
     return {
         "type": "status",
         "state": state,

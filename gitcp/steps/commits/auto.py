@@ -51,7 +51,17 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record import Context
     from gitcp.text.line_credit import PathCredit
-    from gitcp.text.record_types import Commit, Entry, Linked, Record, State, Tip
+    from gitcp.text.record_types import (
+        Commit,
+        Entry,
+        Event,
+        Linked,
+        Message,
+        Passed,
+        State,
+        Tip,
+        WrittenCheckpoint,
+    )
 
     Blocked = dict[str, set[str]]  # why -> paths
 
@@ -73,7 +83,7 @@ _MIXED = "holds changes that are not the session's"
 _WAIT = 45.0  # seconds to wait for the commits of other sessions, whose hooks may be slow
 
 
-def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
+def save_work(ctx: Context, event: Event) -> list[Passed]:
     """Checkpoint the work of an event's session, then commit it; the records of the result.
 
     Raises Error as a checkpoint does.  A record reports that no commit could be made.
@@ -89,7 +99,7 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
         tree = find_tree(ctx.repo.objects, ctx.head)
         recorded = _read_recorded(ctx.repo, find_current(ctx.repo, state, ctx.head))
         work = find_work(ctx.repo, state, tree, recorded)
-        return _tell_waiting(_list_blocked(ctx.repo, tree, work))
+        return [*_tell_waiting(_list_blocked(ctx.repo, tree, work))]
     ctx.leave()  # hold no session's lock while the person's hooks run
     held = False
     try:
@@ -111,19 +121,19 @@ def _read_recorded(repo: Repo, tip: Tip | None) -> dict[str, Entry | None]:
     return read_changes(repo.objects, tip)
 
 
-def _tell_why(why: str) -> Record:
+def _tell_why(why: str) -> Message:
     message = f"gitcp: not committed, {why}; what it changed is saved"
     return {"type": "say", "message": message}
 
 
-def _tell_waiting(blocked: Blocked) -> list[Record]:
+def _tell_waiting(blocked: Blocked) -> list[Message]:
     if not blocked:
         return []
     paths = "; ".join(list_paths(paths, what) for what, paths in blocked.items())
     return [{"type": "say", "message": f"gitcp: not committed yet: {paths}"}]
 
 
-def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
+def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Passed]:
     until = time.monotonic() + _WAIT
     while time.monotonic() < until:
         try:
@@ -151,7 +161,7 @@ def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: st
     return message
 
 
-def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
+def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Passed]:
     repo = ctx.repo
     state = ctx.read_state(session_id)
     head = ctx.head
@@ -166,22 +176,27 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     plan = _make_plan(ctx, state, oid, work, blocked)
     notices = _tell_waiting(blocked)
     if not plan.entries:
-        return notices
+        return [*notices]
     subject = need_commit(repo.objects, oid)["message"].partition("\n")[0]
     message = _format_message(repo, subject, plan.checkpoint_id, session_id)
     ctx.leave()
     paths = make_commit(repo, plan, message)
     if not paths:
         others.drop_intent(repo)
-        return notices
+        return [*notices]
     store_commit(ctx, plan)
     others.drop_intent(repo)
     try:
         run_person_hook(repo, "post-commit")
     except Refused as e:
         git.append_trace("auto", str(e))  # the commit exists already
-    ids = {"checkpoint_id": plan.checkpoint_id, "session_id": session_id}
-    return [{"type": "checkpoint", "commit": plan.commit, **ids}, *notices]
+    written: WrittenCheckpoint = {
+        "type": "checkpoint",
+        "commit": plan.commit,
+        "checkpoint_id": plan.checkpoint_id,
+        "session_id": session_id,
+    }
+    return [written, *notices]
 
 
 def _list_blocked(repo: Repo, tree: str | None, work: Work) -> Blocked:

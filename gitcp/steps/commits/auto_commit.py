@@ -12,6 +12,7 @@ import os
 from gitcp import git
 from gitcp.errors import Busy, GitError, Moved
 from gitcp.git import Running, decode_name, encode_name, refs
+from gitcp.git.files import read_or_set_aside
 from gitcp.git.objects import Lookup, compare_trees, need_commit
 from gitcp.git.objects.object_lists import is_ancestor
 from gitcp.git.records import encode_lines
@@ -109,8 +110,9 @@ class Plan:
 
 
 def read_plan(repo: Repo) -> Plan | None:
-    """The commit that a kill left; None without one."""
-    stored = others.read_intent(repo)
+    """The commit that a kill left; None without one, and for a damaged one, which is set aside: its
+    commit stands or does not, and hooks find it as any other."""
+    stored = read_or_set_aside(repo, lambda: others.read_intent(repo))
     if stored is None:
         return None
     return Plan(**stored)

@@ -116,8 +116,9 @@ def test_a_tool_end_speaks_of_the_stored_original() -> None:
 
 
 def test_another_session_is_editing() -> None:
-    claim: dict[str, Any] = {"session_id": OTHER, "path": "src/app.py", "process": {"pid": 4711}}
-    judged = guard_rules.judge_editing(seen("git", "mine"), claim)
+    claim: Any = {"session_id": OTHER, "process": {"pid": 4711}}
+    block = guard_rules.Block(claim, "src/app.py")
+    judged = guard_rules.judge_editing(seen("git", "mine"), block)
     assert words.format_refusal(judged, ME, age="7 s") == EDITING
     claim["process"] = None
     assert "\nClaimed:        7 s ago\n" in words.format_refusal(judged, ME, age="7 s")

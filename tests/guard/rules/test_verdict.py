@@ -115,6 +115,6 @@ def test_a_jj_change_that_is_amended_has_not_moved() -> None:
 
 
 def test_the_verdict_on_a_claim_names_it() -> None:
-    claim: dict[str, Any] = {"session_id": OTHER, "path": "a.txt"}
-    judged = guard_rules.judge_editing(START, claim)
-    assert (judged["verdict"], judged["claim"]) == ("editing", claim)
+    claim: Any = {"session_id": OTHER}
+    judged = guard_rules.judge_editing(START, guard_rules.Block(claim, "a.txt"))
+    assert (judged["verdict"], judged["claim"], judged["path"]) == ("editing", claim, "a.txt")

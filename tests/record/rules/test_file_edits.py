@@ -9,7 +9,7 @@ import pytest
 from gitcp.record.journal import credit
 
 EDIT = {"edits": [("b", "B", False)]}
-CASES: dict[str, tuple[dict[str, Any], bytes, bytes, tuple[bytes, bytes] | None]] = {
+CASES: dict[str, tuple[Any, bytes, bytes, tuple[bytes, bytes] | None]] = {
     "tells nothing": ({}, b"a", b"b", None),
     "tells where it began": ({**EDIT, "original": "abc"}, b"xbx", b"y", (b"abc", b"aBc")),
     "edits what stood there": (EDIT, b"abc", b"y", (b"abc", b"aBc")),

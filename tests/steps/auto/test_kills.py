@@ -128,3 +128,16 @@ def test_killed_while_a_hook_hides_the_persons_work_it_is_put_back(auto: World) 
     assert auto.read("README.md") == "half done\n"
     assert auto.read("src/app.py") == "print('new')\n"
     sound(auto)
+
+
+def test_a_stored_commit_that_lacks_something_is_set_aside_once(auto: World) -> None:
+    """It stops no later event: whether its commit stands is seen as of any other."""
+    folder = auto.path / ".git/gitcp/auto"
+    folder.mkdir()
+    (folder / "intent").write_text('{"session_id": "session-a", "dirty": {}, "entries": {}}')
+    agent = auto.agent("session-a")
+    agent.prompt("go on", warns="auto/intent")
+    assert not folder.exists()
+    [kept] = (auto.path / ".git/gitcp/corrupt").iterdir()
+    assert kept.name.startswith("intent.")
+    agent.stop()
