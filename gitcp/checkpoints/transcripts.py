@@ -834,14 +834,21 @@ class Reader:
         """
         if self._scanner is None:
             return
-        if self._began and "earlier" not in self._copy.known:
-            new = self._scan_earlier(self._scanner, new)
+        scan = self._scan_on(self._scanner, new)
+        if self._began and "earlier" not in self._copy.known and scan["last_timestamp"]:
+            remaining = self._scan_earlier(self._scanner, new)
+            if remaining is not new:
+                scan = self._scan_on(self._scanner, remaining)
+        self.scan = scan
+        self._copy.known["scan"] = scan
+
+    def _scan_on(self, scanner: Scanner, new: bytes) -> Any:
+        """The scan of the lines before, continued by new ones; that of the whole copy if the
+        scanner cannot continue."""
         earlier = self._find_continued()
         if earlier is None:
-            self.scan = self._scan_all(self._scanner)
-        else:
-            self.scan = self._scanner(new, earlier)
-        self._copy.known["scan"] = self.scan
+            return self._scan_all(scanner)
+        return scanner(new, earlier)
 
     def _scan_earlier(self, scanner: Scanner, new: bytes) -> bytes:
         """Note what the lines from before the session's start have used, once younger ones follow;
