@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import uuid
 from functools import partial
 from pathlib import Path
 
@@ -103,6 +104,16 @@ class Session:
         answer = {"type": "assistant", "message": {"role": "assistant", "content": said}}
         with self.transcript.open("a") as f:
             f.write(json.dumps(answer) + "\n" + f"{self._text}\n" * lines)
+
+    def tell(self, words: str) -> None:
+        """The transcript grows by results of tools that have these words, a kilobyte each."""
+        with self.transcript.open("a") as f:
+            for start in range(0, len(words), 1_000):
+                result = {"type": "tool_result", "tool_use_id": "toolu_1"}
+                content = [{**result, "content": words[start : start + 1_000]}]
+                message = {"role": "user", "content": content}
+                head = {"parentUuid": str(uuid.uuid4()), "isSidechain": False}
+                f.write(json.dumps({**head, "type": "user", "message": message}) + "\n")
 
     def stop(self) -> Cost:
         """The turn is over."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -172,6 +173,40 @@ def test_a_session_of_many_turns(template: Path, tmp_path: Path) -> None:
         said = session.transcript.stat().st_size
         figures = f"{packs / MB:6.2f} MB", f"for {said / MB:5.2f} MB said"
         row("turns of a session", f"{size}", figures, packs <= 5 * MB, "5 MB at 200")
+
+
+def test_what_a_turn_takes_on_disk(template: Path, tmp_path: Path) -> None:
+    """A turn in which 37.8 KB of unlike words are said and a file is edited."""
+    chance = random.Random(1)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(2_000)]
+    for size in sizes((20,), (100,)):
+        session = Session(template, tmp_path / f"{size}", transcript_lines=1)
+        took = list[int]()
+        for turn in range(size + 1):
+            session.prompt()
+            session.tell(" ".join(chance.choices(words, k=5_770)))
+            session.file_tool(session.repo / "dir00" / "file001.py")
+            session.stop()
+            if turn in (0, size):
+                took.append(stored(session))
+        quietly("git", "gc", "-q", cwd=session.repo)
+        took.append(stored(session))
+        before, after = ((there - took[0]) / size / 1_000 for there in took[1:])
+        figures = f"{before:5.1f} KB", f"{after:5.1f} KB after gc"
+        row(
+            "what a turn takes on disk",
+            f"{size}",
+            figures,
+            before <= 40 and after <= 20,
+            "40, 20 KB",
+        )
+
+
+def stored(session: Session) -> int:
+    """The bytes of all files in the git directory."""
+    paths = (session.repo / ".git").rglob("*")
+    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def left_behind(session: Session, count: int) -> None:
