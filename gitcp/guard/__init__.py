@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.git.jj import Change
     from gitcp.git.repo import Repo
-    from gitcp.guard.guard_rules import Base, Verdict
+    from gitcp.guard.guard_rules import Base, GuardVerdict
     from gitcp.text.record_types import Marker
 
 _UNBORN = "unborn"
@@ -178,7 +178,7 @@ def get_mode(repo: Repo) -> str:
     return "deny" if repo.jj else "warn"
 
 
-def format_objection(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
+def format_objection(judged: GuardVerdict, session_id: str, path: str = "", age: str = "") -> str:
     """What words.format_refusal() says of a verdict, which is noted in the trace, too."""
     base = judged["base"]
     text = f"{judged['verdict']}: {base['name']} {base['id']}: {judged['reason']}"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         sessions: list[str]
         workspace: str | None
 
-    class Verdict(TypedDict):
+    class GuardVerdict(TypedDict):
         """verdict: allow, session, workspace, discard, take, stash, editing or moved.
 
         base: the one that it is about.  stored: whether that is the base at the call's start, not
@@ -134,7 +134,7 @@ def make_base(vcs: str, name: str, short_id: str, message: bytes, keys: Sequence
     return {"vcs": vcs, "name": name, "id": short_id, "sessions": sessions, "workspace": owner}
 
 
-def judge_start(base: Base, session_id: str, live: Collection[str]) -> Verdict:
+def judge_start(base: Base, session_id: str, live: Collection[str]) -> GuardVerdict:
     """The verdict before a tool call: whether its base is safe to build on.
 
     live: the sessions at work in this working copy.  In git a finished session's commit is
@@ -146,7 +146,7 @@ def judge_start(base: Base, session_id: str, live: Collection[str]) -> Verdict:
 
 def judge_end(
     started: Base | None, original: Base | None, base: Base, session_id: str, live: Collection[str]
-) -> Verdict:
+) -> GuardVerdict:
     """The verdict after a tool call: whether its base moved or became another session's.
 
     started: the base at the call's start, None if unknown.  original: what started's name names
@@ -164,20 +164,20 @@ def judge_end(
     return {**_make_verdict("moved", "the base is not where it was", base), "was": started}
 
 
-def judge_editing(base: Base, block: Block) -> Verdict:
+def judge_editing(base: Base, block: Block) -> GuardVerdict:
     """The verdict on a call for a path that another call still claims after the wait."""
     judged = _make_verdict("editing", "another tool call holds the path", base)
     return {**judged, "claim": block.claim, "path": block.path}
 
 
-def judge_discard(base: Base, other: str, paths: Sequence[str], call: str = "") -> Verdict:
+def judge_discard(base: Base, other: str, paths: Sequence[str], call: str = "") -> GuardVerdict:
     """The verdict on a command that would discard open edits of another live session, or on the
     call that has done so."""
     judged = _make_verdict("discard", "it discards another session's open edits", base)
     return {**judged, "other": other, "paths": list(paths), "call": call}
 
 
-def judge_taking(base: Base, other: str, paths: Sequence[str]) -> Verdict:
+def judge_taking(base: Base, other: str, paths: Sequence[str]) -> GuardVerdict:
     """The verdict on a command that would add another live session's open edits to the index."""
     judged = _make_verdict("take", "it takes another session's open edits", base)
     return {**judged, "other": other, "paths": list(paths), "call": ""}
@@ -185,7 +185,7 @@ def judge_taking(base: Base, other: str, paths: Sequence[str]) -> Verdict:
 
 def judge_stash(
     base: Base, owner: str, entry: str, own: Sequence[str], paths: Sequence[str], call: str
-) -> Verdict:
+) -> GuardVerdict:
     """The verdict on a command that would take an entry of another live session, or of the person
     (owner ''), off the stash, or on the call that has done so."""
     judged = _make_verdict("stash", "it takes another's entry off the stash", base)
@@ -199,7 +199,7 @@ def judge_stash(
 
 def _find_unsafe(
     base: Base, session_id: str, live: Collection[str], stored: bool
-) -> Verdict | None:
+) -> GuardVerdict | None:
     owners = [owner for owner in base["sessions"] if owner != session_id]
     if owners and session_id not in base["sessions"]:
         other = next((owner for owner in owners if owner in live), owners[0])
@@ -211,5 +211,5 @@ def _find_unsafe(
     return None
 
 
-def _make_verdict(verdict: str, reason: str, base: Base, stored: bool = False) -> Verdict:
+def _make_verdict(verdict: str, reason: str, base: Base, stored: bool = False) -> GuardVerdict:
     return {"verdict": verdict, "reason": reason, "base": base, "stored": stored}

@@ -19,8 +19,7 @@ from gitcp.git.objects import (
 from gitcp.git.objects.merging import merge_blobs
 from gitcp.record import get_call
 from gitcp.record.journal import Journal, credit, hold_edits, read_journal
-from gitcp.record.journal.line_kinds import Edit as JournalEdit
-from gitcp.record.journal.line_kinds import parse_entry
+from gitcp.record.journal.line_kinds import Edit, parse_entry
 from gitcp.record.journal.stretches import collect_work
 from gitcp.record.snapshot.index import list_staged
 from gitcp.text.ids import EDITS
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.text.record_types import Event, Version
 
-    Edit = tuple[str, Version, Version]  # path, before, after
+    PathEdit = tuple[str, Version, Version]  # path, before, after
 
 
 def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
@@ -61,11 +60,11 @@ def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[
     by the look at its end, for sessions whose agent runs."""
     lines = read_journal(repo)
     lost = dict[str, list[str]]()
-    made: dict[str, JournalEdit] = {}  # path -> the call's last edit there
+    made: dict[str, Edit] = {}  # path -> the call's last edit there
     moved = set()
     start = len(lines)
     for number, line in enumerate(lines):
-        if isinstance(line, JournalEdit) and line.cause[::2] == (session_id, call_id):
+        if isinstance(line, Edit) and line.cause[::2] == (session_id, call_id):
             start = min(start, number)
             made[line.path] = line
             moved.add(line.follows)
@@ -125,7 +124,7 @@ def find_newest(repo: Repo, session_id: str) -> tuple[str, str]:
     return ref, entry[1] if entry else ""
 
 
-def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
+def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[PathEdit]:
     """The edits of a call, by the journal's lines since it was opened.
 
     The edits of a file tool are what its paths became since its start.  Those of any other call
@@ -146,7 +145,7 @@ def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Ed
     return [(edit.path, edit.before, edit.after) for edit in own]
 
 
-def _apply_edits(repo: Repo, tree: str, edits: list[Edit]) -> tuple[str, bool]:
+def _apply_edits(repo: Repo, tree: str, edits: list[PathEdit]) -> tuple[str, bool]:
     """(the tree with the edits applied, whether all of them applied)."""
     merge = partial(merge_blobs, repo)
     for path, before, after in edits:
@@ -158,7 +157,7 @@ def _apply_edits(repo: Repo, tree: str, edits: list[Edit]) -> tuple[str, bool]:
     return tree, True
 
 
-def _build_start(repo: Repo, edits: list[Edit]) -> str:
+def _build_start(repo: Repo, edits: list[PathEdit]) -> str:
     """The tree of HEAD with the edited paths as they were before the edits."""
     head = refs.read_head(repo)
     commit = None
@@ -170,7 +169,7 @@ def _build_start(repo: Repo, edits: list[Edit]) -> str:
     return edit_tree(repo.objects, commit["tree"] if commit else None, before_edits)
 
 
-def _format_subject(event: Event, edits: list[Edit]) -> str:
+def _format_subject(event: Event, edits: list[PathEdit]) -> str:
     paths = list(dict.fromkeys(path for path, _, _ in edits))
     others = ""
     if len(paths) > 1:

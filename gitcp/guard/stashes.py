@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from gitcp.git.repo import Repo
-    from gitcp.guard.guard_rules import Base, Verdict
+    from gitcp.guard.guard_rules import Base, GuardVerdict
 
 
-def judge_call(repo: Repo, session_id: str, command: str, base: Base) -> list[Verdict]:
+def judge_call(repo: Repo, session_id: str, command: str, base: Base) -> list[GuardVerdict]:
     """A verdict for each entry of another live session, or of the person, that a command would take
     off the list."""
     entries = refs.list_stashes(repo)
@@ -30,7 +30,7 @@ def judge_call(repo: Repo, session_id: str, command: str, base: Base) -> list[Ve
     return []
 
 
-def judge_taken(repo: Repo, session_id: str, call_id: str, base: Base) -> list[Verdict]:
+def judge_taken(repo: Repo, session_id: str, call_id: str, base: Base) -> list[GuardVerdict]:
     """judge_call() for the entries that a call has already taken off the list."""
     path = _get_path(repo)
     if not os.path.exists(path):
@@ -50,7 +50,7 @@ def _judge(
     entries: Sequence[str],
     base: Base,
     call_id: str = "",
-) -> list[Verdict]:
+) -> list[GuardVerdict]:
     """A verdict for each of the taken entries that is the person's or another live session's."""
     made = _read(repo, MADE)
     own_entries = [oid for oid in entries if made.get(oid, ("",))[0] == session_id]

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from gitcp.guard.guard_rules import Base, Block, Claim, Verdict
+    from gitcp.guard.guard_rules import Base, Block, Claim, GuardVerdict
     from gitcp.text.record_types import Event, Tool
 
     Copies = list[tuple[Repo, list[str]]]
@@ -293,14 +293,14 @@ def _has_only_moves(event: Event) -> bool:
     return bool(command) and shell_words.has_only_moves(command)
 
 
-def _judge_discards(repo: Repo, event: Event, look: Base) -> list[Verdict]:
+def _judge_discards(repo: Repo, event: Event, look: Base) -> list[GuardVerdict]:
     """A verdict for each live session whose open edits here a command discards, or takes into the
     index or a commit of this session."""
     tool = event["tool"]
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
         return []
-    verdicts: list[Verdict] = []
+    verdicts: list[GuardVerdict] = []
     if "stash" in command:
         from gitcp.guard import stashes
 
@@ -321,7 +321,7 @@ def _judge_discards(repo: Repo, event: Event, look: Base) -> list[Verdict]:
     return verdicts
 
 
-class Ended:
+class JudgedCall:
     """What is said of a tool call that has ended.
 
     objection: '' for none.  is_taken: whether the commit or change that it started on belongs to
@@ -334,7 +334,7 @@ class Ended:
         self.is_taken = is_taken
 
 
-def end_call(event: Event, held: Held) -> Ended:
+def end_call(event: Event, held: Held) -> JudgedCall:
     """Judge a tool call, which holds these claims, after it ended.
 
     A repeated tool-end, one without its tool-start, and a command that only moves are not judged.
@@ -349,8 +349,8 @@ def end_call(event: Event, held: Held) -> Ended:
             objections.append(guard.format_objection(judged, event["session_id"], kept))
             is_taken = is_taken or judged["stored"]
     if not objections or _has_only_moves(event):
-        return Ended("", is_taken=False)
-    return Ended("\n\n".join(objections), is_taken)
+        return JudgedCall("", is_taken=False)
+    return JudgedCall("\n\n".join(objections), is_taken)
 
 
 def judge_losses(repo: Repo, event: Event) -> str:
@@ -406,7 +406,7 @@ def list_held(repo: Repo, event: Event) -> Held:
     return pairs
 
 
-def _end_in_copy(repo: Repo, claim: Claim) -> Verdict | None:
+def _end_in_copy(repo: Repo, claim: Claim) -> GuardVerdict | None:
     """The verdict on a call that has ended; None if it is allowed."""
     started = claim["started"]
     if not started:

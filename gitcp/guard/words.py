@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.guard.guard_rules import Base, Verdict
+    from gitcp.guard.guard_rules import Base, GuardVerdict
 
 
 # Format the messages of refusals, for git and for jj.
@@ -18,7 +18,9 @@ _CHANGE = 12
 _FILES = 10  # files in a message
 
 
-def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age: str = "") -> str:
+def format_refusal(
+    verdict: GuardVerdict, session_id: str, moved_path: str = "", age: str = ""
+) -> str:
     """The message of a verdict other than allow.
 
     moved_path: the edited file, for `moved`.  age: of the other claim, for `editing`.
@@ -38,7 +40,7 @@ def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age:
     return _format_moved(verdict, session_id, moved_path)
 
 
-def _format_concurrent(verdict: Verdict, session_id: str) -> str:
+def _format_concurrent(verdict: GuardVerdict, session_id: str) -> str:
     base = verdict["base"]
     remedy = "Complete or cancel the other Claude session"
     return _lay_out(
@@ -50,7 +52,7 @@ def _format_concurrent(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _format_workspace(verdict: Verdict, session_id: str) -> str:
+def _format_workspace(verdict: GuardVerdict, session_id: str) -> str:
     base = verdict["base"]
     return _lay_out(
         "Temporary workspace detected",
@@ -61,7 +63,7 @@ def _format_workspace(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
+def _format_editing(verdict: GuardVerdict, session_id: str, age: str) -> str:
     claim = verdict["claim"]
     process = claim.get("process")
     pid = None
@@ -89,7 +91,7 @@ def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
     )
 
 
-def _format_taking(verdict: Verdict, session_id: str) -> str:
+def _format_taking(verdict: GuardVerdict, session_id: str) -> str:
     return _lay_out(
         "This command takes another session's work",
         "Another session is open in this working copy, and has not committed these files.",
@@ -98,7 +100,7 @@ def _format_taking(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _format_stash(verdict: Verdict, session_id: str) -> str:
+def _format_stash(verdict: GuardVerdict, session_id: str) -> str:
     """The message for `stash`; its call is that of a tool that has taken the entry, '' before."""
     call = verdict["call"]
     entry = verdict["entry"]
@@ -123,7 +125,7 @@ def _format_stash(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
+def _list_files(verdict: GuardVerdict, session_id: str) -> list[tuple[str, str]]:
     paths = verdict["paths"]
     more = ""
     if len(paths) > _FILES:
@@ -135,7 +137,7 @@ def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
     ]
 
 
-def _format_discarding(verdict: Verdict, session_id: str) -> str:
+def _format_discarding(verdict: GuardVerdict, session_id: str) -> str:
     """The message for `discard`; its call is that of a tool that has discarded, '' before."""
     call = verdict["call"]
     if call:
@@ -155,7 +157,7 @@ def _format_discarding(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _format_moved(verdict: Verdict, session_id: str, moved_path: str) -> str:
+def _format_moved(verdict: GuardVerdict, session_id: str, moved_path: str) -> str:
     started = verdict["was"]
     current = verdict["base"]
     word = _name_kind(current)
@@ -185,7 +187,7 @@ def _lay_out(title: str, what: str, steps: Sequence[str], facts: Sequence[tuple[
     return f"Error: {title}\n\n{what}\n\nTo fix:\n{numbered}\n\n{table}"
 
 
-def _name_subject(verdict: Verdict) -> str:
+def _name_subject(verdict: GuardVerdict) -> str:
     if verdict["stored"]:
         return "The stored original working copy"
     return "The working copy"

@@ -187,7 +187,7 @@ def map_looked_times(lines: Lines) -> dict[str, int]:
     return times
 
 
-class Call:
+class OpenedCall:
     """A call of a journal: its opening, and what its closings say.
 
     begin, end: when it ran, in ns; end is None before a closing, and if that says that the call
@@ -233,12 +233,12 @@ class Call:
             self.left = closing.at
 
 
-def list_calls(lines: Lines) -> list[Call]:
+def list_calls(lines: Lines) -> list[OpenedCall]:
     """The calls of a journal in their order."""
-    opened: dict[tuple[str, str], Call] = {}
+    opened: dict[tuple[str, str], OpenedCall] = {}
     for line in lines:
         if isinstance(line, Opening):
-            opened[line.name] = Call(line)
+            opened[line.name] = OpenedCall(line)
         elif isinstance(line, Closing):
             call = opened.get(line.name)
             if call:
@@ -489,7 +489,7 @@ def take_back_edits(
     return corrected
 
 
-def _was_open(call: Call, at: int) -> bool:
+def _was_open(call: OpenedCall, at: int) -> bool:
     """Whether a call was announced and had not ended at a time in ns."""
     return call.opening.at <= at and (call.end is None or at <= call.end)
 
@@ -503,7 +503,7 @@ def list_edits_since_opening(lines: list[JournalLine], session_id: str, call_id:
     return list_edits(lines[start:])
 
 
-class _Listed:
+class _ListedEdits:
     """The open edits of the lines of a journal."""
 
     __slots__ = ("lines", "open_edits")
@@ -521,7 +521,7 @@ class _Listed:
         return self.open_edits + list_edits(more)
 
 
-_LISTED: dict[str, _Listed] = memory.get_table("open edits")  # by "last", what was listed last
+_LISTED: dict[str, _ListedEdits] = memory.get_table("open edits")  # by "last", what was listed last
 
 
 def list_open_edits(lines: Lines) -> list[Edit]:
@@ -535,7 +535,7 @@ def list_open_edits(lines: Lines) -> list[Edit]:
         found = known.read_on(lines)
     if found is None:
         found = _list_open_edits(lines)
-    _LISTED["last"] = _Listed(lines, found)
+    _LISTED["last"] = _ListedEdits(lines, found)
     return [*found]
 
 

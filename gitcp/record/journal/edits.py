@@ -15,7 +15,7 @@ from gitcp.record.journal.line_kinds import (
     build_edit,
     parse_entry,
 )
-from gitcp.record.journal.stretches import OpenEdits, Work, collect_work, group_open_edits
+from gitcp.record.journal.stretches import OpenEdits, SessionWork, collect_work, group_open_edits
 from gitcp.text import ids
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Lines = Sequence[JournalLine]
 
 
-class _Part:
+class _SessionPart:
     """A session's part of a journal.
 
     edits: path -> its open edits.  recorded: as credit.map_recorded_files() has it.
@@ -68,7 +68,7 @@ class _ReadJournal:
         stamp: tuple[int, int],
         lines: Lines,
         open_edits: OpenEdits,
-        parts: dict[str, _Part],
+        parts: dict[str, _SessionPart],
     ) -> None:
         self.stamp = stamp
         self.lines = lines
@@ -92,18 +92,18 @@ def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str
     return {*_read_part(repo, worktree_id, session_id).edits}
 
 
-def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
+def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_SessionPart]:
     """The parts of a session, by its state or marker, in the journals of its worktrees."""
     names = dict.fromkeys((session.get("worktree_id") or "", *session.get("visits", ())))
     return [_read_part(repo, name, session["session_id"]) for name in names]
 
 
-def _read_part(repo: Repo, worktree_id: str, session_id: str) -> _Part:
+def _read_part(repo: Repo, worktree_id: str, session_id: str) -> _SessionPart:
     """The part of a session in a worktree's open edits.  Without the worktree or its journal, the
     open edits in the sessions' refs at paths that the session's state still names."""
     read = _read_open(repo, worktree_id)
     if session_id not in read.parts:
-        work = Work(session_id, read.open_edits, lambda _: True)
+        work = SessionWork(session_id, read.open_edits, lambda _: True)
         edits = {path: work.list_edits(path) for path in work.list_paths()}
         if edits and not read.stamp[0]:
             from gitcp.record.session import others
@@ -113,7 +113,7 @@ def _read_part(repo: Repo, worktree_id: str, session_id: str) -> _Part:
             edits = {path: edits[path] for path in edits if path in touched}
         stream_lines = read.open_edits.stream_lines.get(session_id, [])
         recorded = credit.map_recorded_files(stream_lines, session_id)
-        read.parts[session_id] = _Part(edits, recorded)
+        read.parts[session_id] = _SessionPart(edits, recorded)
     return read.parts[session_id]
 
 
@@ -164,7 +164,7 @@ def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
     return streams
 
 
-def _list_open_files(parts: list[_Part], stream_id: str) -> dict[str, File]:
+def _list_open_files(parts: list[_SessionPart], stream_id: str) -> dict[str, File]:
     """The open files that a session's checkpoints put on a stream."""
     recorded: dict[str, CheckpointLine] = {}
     for part in parts:
@@ -176,7 +176,7 @@ def _list_open_files(parts: list[_Part], stream_id: str) -> dict[str, File]:
     return found
 
 
-def _list_unrecorded(parts: list[_Part]) -> dict[str, File]:
+def _list_unrecorded(parts: list[_SessionPart]) -> dict[str, File]:
     """The files of a session's open edits that no checkpoint in a journal has."""
     found: dict[str, File] = {}
     for part in parts:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
     from gitcp.record.journal.line_kinds import Edit
-    from gitcp.record.journal.stretches import Stretch, Work
+    from gitcp.record.journal.stretches import SessionWork, Stretch
     from gitcp.text.record_types import Recorded, State
 
 
@@ -171,7 +171,7 @@ def _look_for_away(
     return away
 
 
-def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
+def read_work(repo: Repo, worktree_id: str, session_id: str) -> SessionWork:
     """The open edits of a session in a worktree; those in its ref if the worktree is gone."""
     git_dir = journal.get_git_dir(repo, worktree_id)
     if os.path.isdir(git_dir):

@@ -240,7 +240,7 @@ class OpenEdits:
         return found
 
 
-class Work:
+class SessionWork:
     """The open edits of one session in a worktree.
 
     is_here: whether HEAD is a commit, or was made on it in this worktree.  Edits that were last
@@ -401,9 +401,9 @@ def collect_work(
     lines: Lines,
     session_id: str,
     is_here: Callable[[str], bool] = lambda _: True,
-) -> Work:
-    """The open edits of a session, by the lines of a journal.  is_here: as Work has it."""
-    return Work(session_id, group_open_edits(lines), is_here)
+) -> SessionWork:
+    """The open edits of a session, by the lines of a journal.  is_here: as SessionWork has it."""
+    return SessionWork(session_id, group_open_edits(lines), is_here)
 
 
 class _Grouped:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.record.journal.credit import Call
+    from gitcp.record.journal.credit import OpenedCall
     from gitcp.record.journal.line_kinds import Edit, JournalLine
-    from gitcp.record.looks.credit_cases import Change, Verdict
+    from gitcp.record.looks.credit_cases import Attribution, SeenChange
     from gitcp.record.looks.sources import Sources
     from gitcp.record.snapshot.scan import Scan
     from gitcp.text.record_types import Marker, Staged, State, Version, Writer
@@ -159,7 +159,7 @@ class _Running:
         self._tasks = tasks or ()
         self._has_process: bool | None = None  # asked once, where a call is open
 
-    def has(self, call: Call) -> bool:
+    def has(self, call: OpenedCall) -> bool:
         """Whether an open call runs on."""
         from gitcp.record.session import process
 
@@ -434,7 +434,7 @@ class _Attribution:
             path, after
         )
 
-    def _attribute(self, change: Change, before: Version, after: Version) -> Verdict:
+    def _attribute(self, change: SeenChange, before: Version, after: Version) -> Attribution:
         from gitcp.record.looks import credit_cases
 
         verdict = credit_cases.attribute_change(change, self._windows)
@@ -444,7 +444,7 @@ class _Attribution:
         return verdict
 
     def _list_details(
-        self, verdict: Verdict, change: Change, before: Version, after: Version
+        self, verdict: Attribution, change: SeenChange, before: Version, after: Version
     ) -> dict[str, Any]:
         """What else is said of an edit, as in its line."""
         from gitcp.record.looks import credit_cases
@@ -495,7 +495,7 @@ def _record_known(journal: Journal, changed: Changed, at: int) -> Changed:
     return {path: pair for path, pair in changed.items() if path not in named}
 
 
-def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
+def _choose_author(journal: Journal, verdict: Attribution) -> tuple[Writer, str]:
     """(the author of a change, how that is known), by a verdict and who has written here."""
     if journal.stranger and verdict.how != credit.RESTORED:
         return ids.UNKNOWN, credit.STRANGER
@@ -514,9 +514,9 @@ def _read_added(objects: Objects, before: Version, after: Version) -> str:
 
 def describe_change(
     repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, is_restored: bool
-) -> Change:
+) -> SeenChange:
     """A change of a path for attribute_change().  is_restored: whether it was there before."""
-    from gitcp.record.looks.credit_cases import Change
+    from gitcp.record.looks.credit_cases import SeenChange
 
     seen_at = seen.get_seen_time(path)
     # A submodule's HEAD moves without a time here.
@@ -524,7 +524,7 @@ def describe_change(
     at = None
     if not is_submodule:
         at = _find_change_time(repo, path, seen_at)
-    return Change(
+    return SeenChange(
         path,
         oid=after[1] if after else "",
         at=at,

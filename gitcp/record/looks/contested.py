@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @value_class
-class _Step:
+class _EditStep:
     """A step from one entry of a path to the next.  is_own: whether the call made it."""
 
     before: Version
@@ -63,7 +63,7 @@ def _split_steps(
     path: str,
     before: Version,
     after: Version,
-) -> list[_Step]:
+) -> list[_EditStep]:
     """The steps from before to after; [] if the call's words do not tell."""
     if after is None:
         return []
@@ -83,5 +83,9 @@ def _split_steps(
             break
     if before and before[1] == start[1]:
         start = before
-    steps = [_Step(before, start, False), _Step(start, end, True), _Step(end, after, False)]
+    steps = [
+        _EditStep(before, start, False),
+        _EditStep(start, end, True),
+        _EditStep(end, after, False),
+    ]
     return [step for step in steps if step.before != step.after]

@@ -75,7 +75,7 @@ class Window:
         self.writes = writes
 
 
-class Change:
+class SeenChange:
     """A path whose content differs from the one last seen.
 
     oid: of the content now, '' without one.  at: when it changed, in ns; for a deleted path, when
@@ -106,7 +106,7 @@ class Change:
         self.is_restored = is_restored
 
 
-class Verdict:
+class Attribution:
     """who: the author; how: the kind of evidence; is_shared: windows of other sessions explain the
     change as well; by: the window in which it was made, even if who is UNKNOWN."""
 
@@ -138,7 +138,7 @@ _BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
 _MOST = 400  # stored words of a call
 
 
-def attribute_change(change: Change, windows: Sequence[Window], added: str = "") -> Verdict:
+def attribute_change(change: SeenChange, windows: Sequence[Window], added: str = "") -> Attribution:
     """Attribute a change to a window that explains it, else to the person.  A file tool at its path
     comes first, then a call that names the path, then other calls, then a turn.  A restored
     content has no author, unless a tool or a transcript names the path.
@@ -150,12 +150,12 @@ def attribute_change(change: Change, windows: Sequence[Window], added: str = "")
     best = _find_best(candidates, path)
     is_told = best is not None and best.kind in (credit.TOOL, credit.TRANSCRIPT)
     if change.is_restored and not is_told:
-        return Verdict(ids.UNKNOWN, credit.RESTORED, is_shared=False, by=best)
+        return Attribution(ids.UNKNOWN, credit.RESTORED, is_shared=False, by=best)
     if best is None:
         who = ids.PERSON
         if any(_may_explain(w, change) for w in windows):
             who = ids.UNKNOWN
-        return Verdict(who, credit.BETWEEN, is_shared=False, by=None)
+        return Attribution(who, credit.BETWEEN, is_shared=False, by=None)
     rank = _rank_window(best, path)
     rivals = [w for w in candidates if _rank_window(w, path) == rank]
     if _are_several(rivals):
@@ -164,7 +164,7 @@ def attribute_change(change: Change, windows: Sequence[Window], added: str = "")
     how = best.kind
     if how in (credit.SHELL, credit.CUT):
         how = credit.WINDOW
-    return Verdict(best.who, how, is_shared=_are_several(rivals), by=best)
+    return Attribution(best.who, how, is_shared=_are_several(rivals), by=best)
 
 
 def _are_several(windows: Sequence[Window]) -> bool:
@@ -180,7 +180,7 @@ def _choose_by_words(windows: Sequence[Window], added: str) -> list[Window]:
     return [w for w, count in zip(windows, counts, strict=True) if count == most]
 
 
-def explains(window: Window, change: Change) -> bool:
+def explains(window: Window, change: SeenChange) -> bool:
     """Whether a change was made in a window, as far as its times tell.
 
     What runs on after its call is often a server, at which the person works: it explains only new
@@ -229,7 +229,7 @@ def _holds(window: Window, at: int | None, seen_before: bool) -> bool:
     return begins and (end is None or window.is_closing or get_latest_time(at) <= end)
 
 
-def _may_explain(window: Window, change: Change) -> bool:
+def _may_explain(window: Window, change: SeenChange) -> bool:
     """Whether a window that does not explain a change cannot be excluded either.
 
     A deletion has no time of its own, a stamp of whole seconds no order within the second.  What
@@ -250,7 +250,7 @@ def _may_explain(window: Window, change: Change) -> bool:
     )
 
 
-def _overlaps(window: Window, change: Change) -> bool:
+def _overlaps(window: Window, change: SeenChange) -> bool:
     """Whether a path can have been deleted in a window."""
     at = change.at
     end = window.end

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
     from gitcp.record.journal import Journal
-    from gitcp.record.journal.credit import Call
+    from gitcp.record.journal.credit import OpenedCall
     from gitcp.record.journal.line_kinds import JournalLine
     from gitcp.text.record_types import Marker, Version, Writer
 
@@ -65,7 +65,7 @@ def list_windows(journal: Journal) -> list[Window]:
     return windows
 
 
-class _End:
+class _CallEnd:
     """When a call ended, in ns; None if it still runs.  is_cut: it was cut short with its agent:
     then it may have run on."""
 
@@ -97,7 +97,7 @@ class _CallWindows:
         self._closing = closing
         self._committers = committers
 
-    def list_of(self, call: Call) -> list[Window]:
+    def list_of(self, call: OpenedCall) -> list[Window]:
         """The windows of a call that is not a file tool's."""
         if call.opening.kind == "write":
             return []
@@ -120,7 +120,7 @@ class _CallWindows:
             kinds.append(credit.CUT)
         return [_build_window(call, each, ended.at, is_closing=is_closing) for each in kinds]
 
-    def _waits(self, call: Call, marker: Marker | None, ended: _End) -> bool:
+    def _waits(self, call: OpenedCall, marker: Marker | None, ended: _CallEnd) -> bool:
         """Whether a call waits for a permission while another session makes a commit."""
         if ended.at is not None or self._committers is None or call.session in self._committers:
             return False
@@ -128,7 +128,7 @@ class _CallWindows:
 
 
 def _build_window(
-    call: Call,
+    call: OpenedCall,
     kind: str,
     ended: int | None,
     *,
@@ -154,31 +154,31 @@ def _build_window(
     )
 
 
-def _find_end(call: Call, marker: Marker | None, transcript: str | None = None) -> _End:
+def _find_end(call: OpenedCall, marker: Marker | None, transcript: str | None = None) -> _CallEnd:
     """The end of a call.  transcript: by default that which its opening names."""
     if call.end is not None:
-        return _End(call.end, is_cut=False)
+        return _CallEnd(call.end, is_cut=False)
     from gitcp.agents.transcripts import transcript_facts
 
     opening = call.opening
     tail = _read_tail(transcript or opening.transcript)
     ended = transcript_facts.find_end(tail, opening.call, opening.at, bool(call.goes_on))
     if ended is not None:
-        return _End(ended + 1_000_000, is_cut=False)  # a transcript has milliseconds
+        return _CallEnd(ended + 1_000_000, is_cut=False)  # a transcript has milliseconds
     agent = marker.get("agent_process") if marker else None
     if call.goes_on or not session.is_gone(agent):
-        return _End(None, is_cut=False)
-    return _End(max(opening.at, transcript_facts.find_last_time(tail) or 0), is_cut=True)
+        return _CallEnd(None, is_cut=False)
+    return _CallEnd(max(opening.at, transcript_facts.find_last_time(tail) or 0), is_cut=True)
 
 
-def _outlives_its_agent(repo: Repo, call: Call) -> bool:
+def _outlives_its_agent(repo: Repo, call: OpenedCall) -> bool:
     """Whether a process of a call is seen, whose agent is gone."""
     from gitcp.record.session import process
 
     return process.has_working_process(repo.worktree, call.session)
 
 
-def _is_waiting(repo: Repo, call: Call, marker: Marker | None) -> bool:
+def _is_waiting(repo: Repo, call: OpenedCall, marker: Marker | None) -> bool:
     """Whether an open call of a shell has no process: its client asks the person for a permission.
 
     The commands of an editor may run beside its agent, unseen, unless they name their session."""
@@ -196,7 +196,7 @@ def _is_waiting(repo: Repo, call: Call, marker: Marker | None) -> bool:
     return not process.has_working_process(repo.worktree, call.session, agent, since)
 
 
-def _is_over(repo: Repo, call: Call, marker: Marker | None) -> bool:
+def _is_over(repo: Repo, call: OpenedCall, marker: Marker | None) -> bool:
     """Whether no process is left of a call that ran on past its turn; False if unknown."""
     agent = marker.get("agent_process") if marker else None
 
@@ -215,7 +215,7 @@ def _list_turn_windows(
     repo: Repo,
     marker: Marker,
     lines: list[JournalLine],
-    calls: Iterable[Call],
+    calls: Iterable[OpenedCall],
     naming: frozenset[str] | None,
     git_dir: str | None = None,
 ) -> list[Window]:
@@ -272,7 +272,7 @@ def _is_only_talk(agent_type: str, baseline: session.Baseline) -> bool:
 
 
 def _list_tool_windows(
-    marker: Marker, calls: Iterable[Call], baseline: session.Baseline
+    marker: Marker, calls: Iterable[OpenedCall], baseline: session.Baseline
 ) -> list[Window]:
     """The running turn's file tools that have not ended: each may have written its paths."""
     since = int(baseline.get("at") or baseline["time_ns"])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Baseline = dict[str, Any]  # the keys above
 
-    class Intent(TypedDict):
+    class CommitIntent(TypedDict):
         """An auto-commit while it is made, as Plan of steps/commits/auto_commit describes it."""
 
         session_id: str

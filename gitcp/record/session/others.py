@@ -137,14 +137,14 @@ def get_intent_path(repo: Repo) -> str:
     return locate_auto(repo, "intent")
 
 
-def write_intent(repo: Repo, intent: session.Intent) -> None:
+def write_intent(repo: Repo, intent: session.CommitIntent) -> None:
     """Write the intent durably: from here on the next process can finish the commit."""
     files.write_private(repo, get_intent_path(repo), json.dumps(intent).encode(), durable=True)
 
 
-def read_intent(repo: Repo) -> session.Intent | None:
+def read_intent(repo: Repo) -> session.CommitIntent | None:
     """The intent that is stored; None without one.  Raises Damaged for one that lacks something."""
-    intent: session.Intent | None = files.load_json(get_intent_path(repo), _INTENT)
+    intent: session.CommitIntent | None = files.load_json(get_intent_path(repo), _INTENT)
     if intent:
         intent["dirty"] = _parse_entries(intent["dirty"])
         intent["entries"] = _parse_entries(intent["entries"])

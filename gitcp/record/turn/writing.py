@@ -7,7 +7,7 @@ from gitcp.errors import Error, Moved
 from gitcp.git import refs
 from gitcp.git.objects import Lookup, compare_trees, find_tree
 from gitcp.record import looks, session
-from gitcp.record.journal.stretches import Work, collect_work
+from gitcp.record.journal.stretches import SessionWork, collect_work
 from gitcp.record.session import (
     clear_verdict,
     reach_middle,
@@ -52,7 +52,7 @@ class Shares:
         self.away = away
 
 
-class Turn:
+class TurnWork:
     """A session's turn so far: one look at the worktree, and the authors of its changes.
 
     base: the baseline at its start, None if it is lost.  head: HEAD now.  tip: of the session's
@@ -94,7 +94,7 @@ class Turn:
         looks.end_turn(repo, state, look.at, running, format_subject(state))
 
 
-def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
+def read_turn(repo: Repo, state: State, look: Look | None) -> TurnWork:
     """Scan and hash the worktree, store the transcript, record the changes and divide them.
 
     look: the caller's look at the worktree, None to take one."""
@@ -116,11 +116,11 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
     committed = _list_committed(repo.objects, start["head"], head)
     changed = stream_choice.list_changed_paths(start["dirty"], entries, committed)
     shares = _divide(work, changed, entries, recorded, int(start.get("at", 0)))
-    return Turn(look, base, head, tip, entries, stored, shares)
+    return TurnWork(look, base, head, tip, entries, stored, shares)
 
 
 def _divide(
-    work: Work, changed: set[str], entries: Entries, recorded: set[str], since: int
+    work: SessionWork, changed: set[str], entries: Entries, recorded: set[str], since: int
 ) -> Shares:
     """Whose the changes are.  recorded: the paths on the session's streams."""
     written = work.list_written(since)
@@ -184,7 +184,7 @@ def write_turn(repo: Repo, state: State, event: Event, look: Look | None = None)
 
 
 def _build_content(
-    objects: Objects, state: State, turn: Turn, step: tasks.Step | None
+    objects: Objects, state: State, turn: TurnWork, step: tasks.Step | None
 ) -> writing.Content:
     shares = turn.shares
     return {
@@ -222,7 +222,7 @@ def _list_committed(objects: Objects, old: str, new: str) -> set[str]:
 
 
 def write_metadata(
-    objects: Objects, state: State, turn: Turn, step: tasks.Step | None
+    objects: Objects, state: State, turn: TurnWork, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
     scanned_prompts = []

@@ -27,7 +27,9 @@ def window(
 
 def change(at: int | None, *, seen: int = 0, **more: Any) -> Any:
     flags = {f"is_{key}": more.pop(key, False) for key in ("new", "gone", "restored")}
-    return credit_cases.Change("src/a.py", at=at, seen=seen, **{"oid": "1" * 40, **flags, **more})
+    return credit_cases.SeenChange(
+        "src/a.py", at=at, seen=seen, **{"oid": "1" * 40, **flags, **more}
+    )
 
 
 def gone(at: int | None, seen: int) -> Any:
