@@ -27,8 +27,9 @@ class Committed:
         self.tree = find_tree(repo.objects, head)
         self._lookup = Lookup(repo.objects, self.tree)
         self.merged: dict[str, Version] = {}
-        for other in _list_other_parents(repo, head):
-            self._merge(head or "", other)
+        if head:
+            for other in _list_other_parents(repo, head):
+                self._merge(head, other)
 
     def find(self, path: str) -> Version:
         """The entry of a path; None if there is no such file."""
@@ -43,18 +44,20 @@ class Committed:
     def _merge(self, head: str, other: str) -> None:
         """Add what another parent changed since it and HEAD were one."""
         objects = self._repo.objects
-        base = find_tree(objects, _find_merge_base(self._repo, head, other))
+        base = _find_merge_base(self._repo, head, other)
+        before = find_tree(objects, base)
+        after = find_tree(objects, other)
         merge = partial(merge_blobs, self._repo, store=False)
-        for path, old, new in compare_trees(objects, base, find_tree(objects, other)):
+        for path, old, new in compare_trees(objects, before, after):
             ours = self.find(path)
             merged, _ = merge_versions(old, ours, new, merge)
             if merged != ours:
                 self.merged[path] = merged
 
 
-def _list_other_parents(repo: Repo, head: str | None) -> list[str]:
+def _list_other_parents(repo: Repo, head: str) -> list[str]:
     """The parents of `@` beside HEAD."""
-    if not head or not repo.jj:
+    if not repo.jj:
         return []
     try:
         change = jj.read_here(repo.worktree)

@@ -149,12 +149,15 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
     looks.record_differences(copy, head, entries, time.time_ns(), write=False)
     committed = Committed(repo, found.head)
     changes: dict[str, Change] = {}
-    for path in {**entries, **committed.merged}:
+    paths = {**entries, **committed.merged}
+    for path in paths:
+        if path.startswith(scan.OURS):
+            continue
         old = committed.find(path)
         new = committed.find_in_head(path)
         if path in entries:
             new = entries[path]
-        if old != new and not path.startswith(scan.OURS):
+        if old != new:
             changes[path] = Change(old, new)
     return _Divider(repo, copy.lines).divide(committed.tree, changes)
 

@@ -98,14 +98,17 @@ class PathHistory:
     ) -> set[Writer]:
         """list_brought() by one edit."""
         text = self._read(line.after)
-        wanted = {*self._read(change.new).keys}
+        content = self._read(change.new)
+        wanted = {*content.keys}
         for entry in (change.old, line.before):
-            wanted.difference_update(self._read(entry).keys)
+            had = self._read(entry)
+            wanted.difference_update(had.keys)
         added = [n for n, key in enumerate(text.keys) if key in wanted]
         keys = [text.keys[n] for n in added]
         sources = elsewhere.list_sources(keys)
         brought: set[Writer] = set()
-        for n, place in find_moved(text, added, sources).items():
+        moved = find_moved(text, added, sources)
+        for n, place in moved.items():
             source = elsewhere.get_path(place)
             committed = self._read(find_file(base, source))
             if text.keys[n] not in committed.keys:
