@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.cmd.extras import ui
 from gitcp.errors import NO, OK
 from gitcp.extras.ui import browse
 from gitcp.git.objects import Objects
@@ -66,6 +67,19 @@ def show(at: Path, *argv: str) -> str:
     done = run(*argv, cwd=at)
     assert done.returncode in (OK, NO), done  # NO: what is missing is named
     return done.stdout
+
+
+def browse_lists(at: Path, columns: int) -> Iterator[str]:
+    """What `gitcp ui` draws of the sessions, the commits, the points and the keys."""
+    repo = Repo.find(str(at))
+    with Objects(repo):
+        drawn = ui.Screen(repo, "sessions")
+        for key in "123?":
+            drawn.press(key)
+            for _ in range(20):
+                drawn.load()
+            for line in drawn.draw(columns, 40):
+                yield "".join(text for text, _ in line)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +136,9 @@ def test_no_row_wraps(place: Path, width: int) -> None:
         text = screen(place, ["gitcp", *command], width)
         long = [line for line in text.splitlines() if count_cells(line) > width]
         assert not long, (command, long)
+    drawn = [*browse_lists(place, width)]
+    assert len(drawn) > 100
+    assert not [line for line in drawn if count_cells(line) > width]
 
 
 def test_ids_have_eight_digits_and_show_takes_each(manuals: Path, frozen_store: Frozen) -> None:
@@ -145,6 +162,8 @@ def test_no_screen_has_a_word_of_gitcps_own(place: Path) -> None:
             if "> " in line:  # a prompt's own words
                 continue
             assert not FORBIDDEN.search(QUOTED.sub("", line)), (command, line)
+    for line in browse_lists(place, 120):
+        assert not FORBIDDEN.search(QUOTED.sub("", line)), line
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ The records, and `-v`, have the reason of each finding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitcp.setup.care.findings import ERROR
+from gitcp.text import value_class
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.setup.care.findings import Diagnosis, Finding
 
 
-@dataclass(slots=True)
+@value_class
 class Cause:
     """Findings with one cause.  sentence: what is wrong; remedy: what helps, '' for nothing."""
 
@@ -81,6 +80,9 @@ not-a-stream
 leftover
     a killed command left a file of its work behind
     killed commands left {n} files of their work behind
+killed-command
+    a killed command left its scratch directory
+    {n} killed commands left their scratch directories
 bad-summary bad-metadata bad-path bad-number
     what is stored of a commit is damaged
     what is stored of {n} commits is damaged
