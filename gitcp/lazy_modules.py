@@ -2,25 +2,61 @@
 imports at its top what it may need, and its parser, help and completion cost no more than its
 options.
 
-A module is used by `module.name`; `from module import name` runs it at once.  Hooks import what is
-rare inside functions.
+A module is used by `module.name`; `from module import name` runs it at once.  To import it, or what
+is below it, is no use of it.  Hooks import what is rare inside functions.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib.machinery import PathFinder
-from importlib.util import LazyLoader
+from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from typing import Any
 
 
 # Modules of Python that take milliseconds, and that few commands come to use.  `inspect` is what
 # `dataclasses` loads for classes without a docstring.
-_LARGE = "datetime difflib inspect json shutil subprocess tempfile tomllib".split()
+_LARGE = "datetime difflib hashlib inspect json shutil subprocess tempfile tomllib".split()
+_KNOWN = ("__spec__", "__path__")  # what Python asks of a module that it has imported before
+
+
+class _Unused(ModuleType):
+    """A module that has not run."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _KNOWN:
+            return super().__getattribute__(name)
+        self.__class__ = ModuleType  # type: ignore[assignment]
+        below = {key: value for key, value in self.__dict__.items() if not key.startswith("__")}
+        spec = self.__spec__
+        assert spec
+        assert spec.loader
+        spec.loader.exec_module(self)
+        self.__dict__.update(below)
+        return getattr(self, name)
+
+
+class _LazyLoader:
+    """Makes a module that runs when it is used.  loader: what then runs it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """As importlib.abc.Loader has it."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """As importlib.abc.Loader has it."""
+        assert module.__spec__
+        module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        module.__class__ = _Unused
 
 
 class Finder:
@@ -32,7 +68,7 @@ class Finder:
             return None
         spec = PathFinder.find_spec(name, *where)
         if spec and spec.loader:
-            spec.loader = LazyLoader(spec.loader)
+            spec.loader = _LazyLoader(spec.loader)  # type: ignore[assignment]
         return spec
 
 

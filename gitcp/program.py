@@ -9,7 +9,6 @@ from importlib import import_module
 from gitcp import VERSION, commands, git, hook
 from gitcp.cmd import stages
 from gitcp.errors import OK, Error, UsageError
-from gitcp.link import unread
 from gitcp.terminal import cli, pages, versions
 from gitcp.text import console
 
@@ -95,7 +94,7 @@ def _run_command(name: str) -> int:
 
 def _run_on_whole(command: Callable[[Sequence[str]], int]) -> int:
     """Run a command that reads what is recorded, with all of it."""
-    unread.complete_here()
+    import_module("gitcp.link.unread").complete_here()  # few commands need what it imports
     argv = sys.argv[1:]
     return command(argv)
 

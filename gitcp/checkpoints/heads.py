@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import git
 from gitcp.agents import find_client, transcripts
 from gitcp.agents.reading import conversation
-from gitcp.agents.transcripts.heads import Head
+from gitcp.agents.transcripts import heads
 from gitcp.checkpoints import format
 from gitcp.errors import Error
 from gitcp.git.files import load_sealed, seal_value, write_private
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from gitcp.agents.transcripts.heads import Head
     from gitcp.checkpoints.format.schema import Part
     from gitcp.checkpoints.stored import Content, SessionEntry
     from gitcp.git.repo import Repo
@@ -85,7 +86,7 @@ class Heads:
     def _load(self) -> dict[str, Head]:
         if self._known is None:
             kept = load_sealed(_locate(self._repo), _VERSION) or {}
-            self._known = {blob: Head(*fields) for blob, fields in kept.items()}
+            self._known = {blob: heads.Head(*fields) for blob, fields in kept.items()}
         return self._known
 
     def _read_blobs(self, unread: Sequence[str], asked: dict[str, tuple[str, str]]) -> None:
@@ -98,7 +99,7 @@ class Heads:
                 if reader:
                     known[blob] = reader.read_head(answer[2])
                 else:
-                    known[blob] = Head()
+                    known[blob] = heads.Head()
                 if not known[blob].parent:
                     sent = conversation.list_prompts(answer[2]) or [""]
                     known[blob].prompt = sent[-1][:_LONGEST]

@@ -15,10 +15,10 @@ from gitcp.checkpoints.stored import (
 )
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import commit_message, decode_name, encode_name, refs
+from gitcp.git import places as place_names
 from gitcp.git.files import read_cache, write_private
 from gitcp.git.objects import TREE, Objects, find_tree, need_commit, read_commit, read_tree
 from gitcp.git.objects.reading import run_task, run_tasks, split_windows, spread_batches
-from gitcp.git.places import build_file_name
 from gitcp.git.records import parse_json
 from gitcp.text import console
 from gitcp.text import ids as ids_
@@ -509,4 +509,4 @@ def set_pushed(repo: Repo, place: str, tips: Mapping[str, str]) -> None:
 
 
 def _join_pushed(repo: Repo, place: str) -> str:
-    return repo.join_shared("pushed", build_file_name(place))
+    return repo.join_shared("pushed", place_names.build_file_name(place))

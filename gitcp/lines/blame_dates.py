@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
 
 from gitcp.git import decode_name
-from gitcp.git.gitdir.plain import build_quarantine
+from gitcp.git.gitdir import plain
 from gitcp.lines import blame_table
+from gitcp.text import value_class
 from gitcp.text.spans import count_gits_digits
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ _USUAL = "iso"
 _USUAL_WIDTH = len("2005-04-07 22:13:13 +0200")
 
 
-@dataclass(slots=True)
+@value_class
 class Label:
     """How git shows a commit.  name: abbreviated."""
 
@@ -31,7 +31,7 @@ class Label:
     date: bytes
 
 
-@dataclass(slots=True)
+@value_class
 class Dates:
     """labels: by choose_date() of an entry.  width: the columns of a date."""
 
@@ -111,7 +111,7 @@ def _read_with_scratch(
 ) -> dict[str, Label]:
     """_read_log() of stored commits, and of a scratch commit for each key of times."""
     with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
-        env = build_quarantine(repo, scratch)
+        env = plain.build_quarantine(repo, scratch)
         tree = b"0" * len(repo.empty_tree)
         command = ("hash-object", "-t", "commit", "-w", "--literally", "--stdin")
         oids = {}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
 from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.lines import blame_options
 from gitcp.lines.committed import history
-from gitcp.text import prompt_text
+from gitcp.text import prompt_text, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ NOBODY = "not recorded"
 YOU = "you"  # who wrote what is not committed
 
 
-@dataclass(slots=True)
+@value_class
 class Cause:
     """A prompt, a person's commit, or all that nobody recorded, and the lines that came of it.
 
@@ -36,15 +35,15 @@ class Cause:
     who: str
     author: str
     name: str
+    commits: list[str]
+    lines: list[int]
     session_id: str = ""
     number: int = 0
     time: int = 0
-    commits: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
     is_open: bool = False
 
 
-@dataclass(slots=True)
+@value_class
 class FileCauses:
     """The causes of a file's lines, the newest first.  uncommitted: lines that no commit has."""
 
@@ -101,14 +100,14 @@ def _begin_cause(entry: BlameEntry, author: Author) -> Cause:
     if author["who"] == "session":
         name = prompt_text.read_first_line(author["prompt"])
         agent = author["agent"] or "Agent"
-        return Cause("session", agent, name, author["session_id"], author["number"] or 0)
+        return Cause("session", agent, name, [], [], author["session_id"], author["number"] or 0)
     if author["who"] == "person" and not entry.is_committed:
-        return Cause("person", YOU, "")
+        return Cause("person", YOU, "", [], [])
     if author["who"] == "person":
         headers = dict(entry.headers)
         subject = decode_name(headers.get(b"summary", b""))
-        return Cause("person", decode_name(headers.get(b"author", b"")), subject)
-    return Cause("unknown", "", "")
+        return Cause("person", decode_name(headers.get(b"author", b"")), subject, [], [])
+    return Cause("unknown", "", "", [], [])
 
 
 def _get_age(cause: Cause) -> tuple[bool, bool, int, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from gitcp.agents import is_reading, locate_subagent_transcript
 from gitcp.agents.reading import conversation
 from gitcp.checkpoints.pieces import StoredPieces
@@ -20,6 +18,7 @@ from gitcp.record.journal.line_kinds import Opening
 from gitcp.record.session import others
 from gitcp.record.session.client_transcript import open_live, read_live
 from gitcp.record.stream import read_tips, tasks
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import State
 
 
-@dataclass(slots=True)
+@value_class
 class _Transcripts:
     """A session's transcript, and those of its subagents by the id of the call that started
     them."""
 
-    own: bytes = b""
-    subagents: dict[str, bytes] = field(default_factory=dict)
+    own: bytes
+    subagents: dict[str, bytes]
 
 
 def find_edit(repo: Repo, author: Author) -> CallContext | None:
@@ -126,7 +125,7 @@ def _read_stored(repo: Repo, author: Author) -> _Transcripts:
         checkpoint = read_checkpoint(repo, author["checkpoint_id"])
         content = read_session(repo.objects, checkpoint, author["session_id"])
     except Error:
-        return _Transcripts()
+        return _Transcripts(b"", {})
     return _Transcripts(content.transcript, _read_tasks(repo, checkpoint))
 
 
@@ -135,7 +134,7 @@ def _read_live(repo: Repo, session_id: str, tool_use_id: str) -> _Transcripts:
     made a call."""
     state = others.peek_state(repo, session_id)
     if not state:
-        return _Transcripts()
+        return _Transcripts(b"", {})
     agent_id = _find_subagent(repo, session_id, tool_use_id)
     return _Transcripts(read_live(state), _read_live_subagent(repo, state, agent_id))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
 
@@ -12,6 +11,7 @@ from gitcp.git import decode_name
 from gitcp.lines import blame_options, conversations
 from gitcp.lines.committed import history
 from gitcp.record.session.client_transcript import has_local
+from gitcp.text import value_class
 from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Record
 
 
-@dataclass(slots=True)
+@value_class
 class Place:
     """What a person asks for: lines of a file, from 1 on; 0 and 0 for the whole file."""
 
@@ -57,7 +57,7 @@ def _is_line_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and int(text) > 0
 
 
-@dataclass(slots=True)
+@value_class
 class _Run:
     """Neighbouring lines that one edit or commit brought.  entry: the first.  content: of all, a
     newline between two.  time: when, in seconds since 1970; None: not known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 from gitcp.errors import GitError
@@ -140,7 +140,7 @@ class Counter:
         keys = sorted(repo.config.list_keys("diff.", ""))
         settings = [(key, repo.config.get_all(key)) for key in [*keys, "core.attributesfile"]]
         unheard = self.evidence.readers.unheard.sessions.values()
-        conversations = sorted(repr(asdict(session)) for session in unheard)
+        conversations = sorted(map(repr, unheard))
         return make_key(contents, settings, conversations)
 
     def _count_window(self, oids: Sequence[str]) -> dict[str, Any]:

@@ -360,7 +360,7 @@ def read_changes(
 
 
 _COUNTED = "log --no-walk=unsorted --stdin --shortstat --no-show-signature --format=%x01%H"
-_COUNT = re.compile(rb"(\d+) (insertion|deletion)")
+_COUNT = rb"(\d+) (insertion|deletion)"
 
 
 def count_changes(
@@ -377,7 +377,7 @@ def count_changes(
             if row[:1] == b"\1":
                 oid = row[1:].decode()
             elif row:
-                found = {kind: int(count) for count, kind in _COUNT.findall(row)}
+                found = {kind: int(count) for count, kind in re.findall(_COUNT, row)}
                 counted[oid] = found.get(b"insertion", 0), found.get(b"deletion", 0)
     except GitError:
         return {}

@@ -13,16 +13,9 @@ from itertools import islice
 from gitcp import git
 from gitcp.agents import find_client, locate_subagent_transcript, transcripts
 from gitcp.checkpoints import redactor, writing
+from gitcp.checkpoints import transcripts as stored_transcripts
 from gitcp.checkpoints.format import list_strings, parse_json
 from gitcp.checkpoints.stored import find_checkpoint, list_session_ids, read_checkpoint
-from gitcp.checkpoints.transcripts import (
-    FEW,
-    list_prompts,
-    locate_unread,
-    number_turns,
-    read_live,
-    store_session,
-)
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now, objects, refs
 from gitcp.git.files import touch_private
@@ -93,7 +86,7 @@ def describe_session(
     return {
         "session_id": session_id,
         "transcript": stored,
-        "prompts": list_prompts(state, stored),
+        "prompts": stored_transcripts.list_prompts(state, stored),
         "metadata": metadata,
         "lines": lines,
         "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),
@@ -251,7 +244,7 @@ def _add_subagents(state: State, scan: Scan | Earlier, client: Any) -> Usage | N
             try:
                 transcript = locate_subagent_transcript(client.NAME, path or "", name)
                 if transcript:
-                    usages += [client.scan(read_live(transcript))["usage"]]
+                    usages += [client.scan(stored_transcripts.read_live(transcript))["usage"]]
             except (OSError, InputError):
                 continue  # the file is gone, or its name is invalid
     return transcripts.add_subagents(scan["usage"], usages)
@@ -296,7 +289,9 @@ def condense_sessions(
     storeds: list[tuple[State, StoredTranscript | None]] = []
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
-            stored = store_session(repo, state, check=True, most=FEW)
+            stored = stored_transcripts.store_session(
+                repo, state, check=True, most=stored_transcripts.FEW
+            )
             data = describe_session(repo, state, linked, changes, stored, credit)
             files = read_task_files(repo, parent, state, changes, credit)
             _add(data, linked, files, extra or {})
@@ -490,7 +485,9 @@ def finalize(repo: Repo, state: State) -> list[str]:
     ids = list(dict.fromkeys([*pending["ids"], *state.get("turn_checkpoint_ids", ())]))
     if not ids or not redactor.can_read_rules(repo):
         return []
-    stored = store_session(repo, state, complete=True, most=FEW)
+    stored = stored_transcripts.store_session(
+        repo, state, complete=True, most=stored_transcripts.FEW
+    )
     if stored and not stored.is_whole and not stored.live:
         stored = None  # its file is gone; the checkpoints have last lines that were not kept here
     task_files = tasks.list_all_ended_files(repo, state)
@@ -507,7 +504,7 @@ def finalize(repo: Repo, state: State) -> list[str]:
     data: SessionData = {
         "session_id": state["session_id"],
         "transcript": stored,
-        "prompts": list_prompts(state, stored),
+        "prompts": stored_transcripts.list_prompts(state, stored),
         "metadata": {"agent": state.get("agent_type")},
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
@@ -548,7 +545,7 @@ def wait_for_transcript(
     if is_open is not None:
         waiting["is_open"] = is_open
         waiting["turns"] = list(turns)
-    touch_private(repo, locate_unread(repo, state["session_id"]))
+    touch_private(repo, stored_transcripts.locate_unread(repo, state["session_id"]))
     listed = state.setdefault("unread", [])
     if is_open is None and listed:
         last = listed[-1]
@@ -566,7 +563,7 @@ def complete_waiting(repo: Repo, state: State, stored: StoredTranscript) -> None
     prompts: list[str] = []
     if stored.scan:
         prompts = stored.scan["prompts"]
-    number_turns(state, [*then["turns"].values()], prompts)
+    stored_transcripts.number_turns(state, [*then["turns"].values()], prompts)
     metadata = {"agent": state.get("agent_type"), **note_spent(state, stored)}
     if "is_open" in waiting:
         metadata["turns"] = _describe_turns(state, waiting["turns"])
@@ -580,7 +577,7 @@ def complete_waiting(repo: Repo, state: State, stored: StoredTranscript) -> None
         data: SessionData = {
             "session_id": state["session_id"],
             "transcript": stored,
-            "prompts": list_prompts(then, stored),
+            "prompts": stored_transcripts.list_prompts(then, stored),
             "metadata": {},
         }
         if find_checkpoint(repo, checkpoint_id):  # nobody has deleted it

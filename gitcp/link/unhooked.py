@@ -13,14 +13,11 @@ from gitcp.checkpoints import listing, notes, stored
 from gitcp.errors import GitError
 from gitcp.git import refs
 from gitcp.git.objects import object_lists, parse_ident, read_changes, read_commit, read_ident
-from gitcp.git.objects.object_lists import is_ancestor, list_commits
 from gitcp.link import commit as link_commit
 from gitcp.link import condense, left_behind
-from gitcp.link.left_behind import MOST_LEFT, list_outside, read_all_commits, sort_commits
 from gitcp.record import match, session
 from gitcp.record.journal import find_worktree, settling
-from gitcp.record.match import candidates, searches
-from gitcp.record.match.change import MOST_SEARCHED, Change
+from gitcp.record.match import candidates, change, searches
 from gitcp.record.match.sources import IN_JJ, MatchCase
 from gitcp.record.session import make_id, others
 from gitcp.text import value_class
@@ -95,8 +92,8 @@ def _link_made_here(
         return
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
     brought = reversed(_list_since(repo, old, new, *_ALL_PARENTS))
-    made = sort_commits(since, unjudged)[-MOST_LEFT:]
-    outside = list_outside(repo, made, new)
+    made = left_behind.sort_commits(since, unjudged)[-left_behind.MOST_LEFT :]
+    outside = left_behind.list_outside(repo, made, new)
     if repo.jj_root:  # it moves HEAD to what it rewrote
         made = [oid for oid in made if oid in outside]
     # HEAD may have switched, or rebased, before the commits that it has.
@@ -122,7 +119,7 @@ def _link_in_jj(repo: Repo, old: str, new: str) -> list[_Rewritten]:
     bounds = [new]
     if old.strip("0"):
         bounds.append(f"^{old}")
-    came = set(list_commits(repo, *bounds))
+    came = set(object_lists.list_commits(repo, *bounds))
     rewritten: list[_Rewritten] = []
     for answer in answers:
         commit = read_commit(repo.objects, answer.target.oid)
@@ -216,15 +213,17 @@ def may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
     written = {*(state.get("unstored") or ())}
     for stream in state["streams"]:
         written.update(stream["files"])
-    if written and len(changes) <= MOST_SEARCHED:
+    if written and len(changes) <= change.MOST_SEARCHED:
         return True
     is_gone = partial(link_commit.is_gone, repo)
-    return Change(changes, repo.objects.read_blob, is_gone).may_hold(written)
+    return change.Change(changes, repo.objects.read_blob, is_gone).may_hold(written)
 
 
 def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]) -> Changes:
     """What a commit changes, without what the commits did that it was made of."""
-    return object_lists.subtract_changes(objects, changes, read_all_commits(objects, sources))
+    return object_lists.subtract_changes(
+        objects, changes, left_behind.read_all_commits(objects, sources)
+    )
 
 
 def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
@@ -274,9 +273,9 @@ def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
     if key not in _SINCE:
         _SINCE[key] = []
         if not old.strip("0"):
-            _SINCE[key] = list_commits(repo, *options, new)
-        elif is_ancestor(repo, old, new) or refs.find_committed_head(repo, old) == new:
-            _SINCE[key] = list_commits(repo, *options, new, f"^{old}")
+            _SINCE[key] = object_lists.list_commits(repo, *options, new)
+        elif object_lists.is_ancestor(repo, old, new) or refs.find_committed_head(repo, old) == new:
+            _SINCE[key] = object_lists.list_commits(repo, *options, new, f"^{old}")
     return _SINCE[key]
 
 
@@ -386,13 +385,13 @@ def list_searched(repo: Repo, head: str, among: str) -> list[Commit]:
         options = [*_ALL_PARENTS]
         args = [head]
     try:
-        oids = list_commits(repo, "--reverse", *options, *args)
+        oids = object_lists.list_commits(repo, "--reverse", *options, *args)
     except GitError as e:
         raise e.shorten() from None
     if among:
         return select_own(repo, oids)
     unjudged = refs.select_made(refs.list_head_moves(repo)).difference(match.read_judged(repo))
-    return read_all_commits(repo.objects, [oid for oid in oids if oid in unjudged])
+    return left_behind.read_all_commits(repo.objects, [oid for oid in oids if oid in unjudged])
 
 
 def select_own(repo: Repo, oids: Iterable[str]) -> list[Commit]:
@@ -401,7 +400,7 @@ def select_own(repo: Repo, oids: Iterable[str]) -> list[Commit]:
     made_here = refs.select_made(refs.list_head_moves(repo))
     authors = _list_authors(repo, made_here)
     own: list[Commit] = []
-    for commit in read_all_commits(repo.objects, oids):
+    for commit in left_behind.read_all_commits(repo.objects, oids):
         if commit["oid"] in made_here or _is_plain_of(commit, authors):
             own.append(commit)
     return own
@@ -411,7 +410,7 @@ def _list_authors(repo: Repo, made_here: Collection[str]) -> set[str]:
     """The person who commits here, as `Name <mail>`, also under the names of earlier commits."""
     repo.objects.read_ahead(made_here)
     idents = [read_ident(repo, "AUTHOR")]
-    idents += [commit["author"] for commit in read_all_commits(repo.objects, made_here)]
+    idents += [commit["author"] for commit in left_behind.read_all_commits(repo.objects, made_here)]
     return {parse_ident(ident)[0] for ident in idents}
 
 

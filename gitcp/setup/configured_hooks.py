@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
 
 _SINCE = (2, 54)
-_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
+_VERSION = rb"git version (\d+)\.(\d+)"
 _NONE = 1  # the status of `git hook list` for an event without a hook
 
 
@@ -34,7 +34,7 @@ def are_supported() -> bool:
 
 @cache
 def _can_run(search_path: str) -> bool:
-    version = _VERSION.match(Git().run("version")[1])
+    version = re.match(_VERSION, Git().run("version")[1])
     return version is not None and (int(version[1]), int(version[2])) >= _SINCE
 
 

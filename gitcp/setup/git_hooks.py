@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.git import decode_name, encode_name, files
-from gitcp.git.objects.object_lists import is_inside, list_inside, list_tracked
+from gitcp.git.objects import object_lists
 from gitcp.record.snapshot import Worktree
 from gitcp.setup import configured_hooks, hook_texts
 
@@ -350,12 +350,12 @@ def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
 def _list_closed(repo: Repo, where: str) -> set[str]:
     """The hooks that other people or other repositories use too."""
     real = os.path.realpath(where)
-    if is_inside(real, repo.common) or is_inside(real, repo.git_dir):
+    if object_lists.is_inside(real, repo.common) or object_lists.is_inside(real, repo.git_dir):
         return set()
-    if repo.top is None or not is_inside(real, repo.top):
+    if repo.top is None or not object_lists.is_inside(real, repo.top):
         return set(hook_texts.WRITTEN)
     paths = [os.path.join(real, hook) for hook in hook_texts.WRITTEN]
-    return {os.path.basename(path) for path in list_tracked(repo, paths)}
+    return {os.path.basename(path) for path in object_lists.list_tracked(repo, paths)}
 
 
 def remove_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
@@ -526,9 +526,9 @@ def _read_text(path: str) -> str:
 
 def list_addable(repo: Repo, paths: Iterable[str]) -> list[str]:
     """Those of paths (absolute) that `git add -A` would add, relative to the top."""
-    top, inside = list_inside(repo, paths)
+    top, inside = object_lists.list_inside(repo, paths)
     inside = [path for path in inside if path.partition("/")[0] != ".git"]
-    tracked = {os.path.relpath(path, top) for path in list_tracked(repo, paths)}
+    tracked = {os.path.relpath(path, top) for path in object_lists.list_tracked(repo, paths)}
     ignored = Worktree(repo).list_ignored(inside)
     return [path for path in inside if path not in tracked | ignored]
 

@@ -104,7 +104,7 @@ WRITTEN = (*HOOKS, LFS_ONLY)
 # what that calls.  With the tool's mark in it ours is removed.  lefthook moves another's hook to
 # `.old`, where the person's may be.
 _LEFTHOOK_MARK = "# It calls what LEFTHOOK wrote."
-_PRE_COMMIT_MARK = re.compile(r"^# ID: [0-9a-f]{32}$", re.M)
+_PRE_COMMIT_MARK = r"(?m)^# ID: [0-9a-f]{32}$"
 _TEXT = """\
 #!/bin/sh
 {marker}
@@ -191,13 +191,13 @@ _MARK = re.compile(r'^theirs\(\) \{ .* "\$@"; \} (#.*)$', re.M)
 _CALL = re.compile(r" (\w+) -c '\. ")
 _VERSION = re.compile(r"/python(\d+\.\d+)$")
 _LIBRARY = re.compile(r"/lib/python(\d+\.\d+)/")
-_SHELL = re.compile(r"#! ?/(?:usr/)?bin/(?:env )?(\w*sh)\b")
+_SHELL = r"#! ?/(?:usr/)?bin/(?:env )?(\w*sh)\b"
 
 
 def choose_chain(hook: str) -> Chain:
     """How to call a hook that is renamed.  A shell script that reads its own name (husky) is
     sourced, so that its name stays the same."""
-    shell = _SHELL.match(hook)
+    shell = re.match(_SHELL, hook)
     by_name = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
     by = shell[1] if shell and by_name else ""
     return {"suffix": BACKUP, "shell": by, "mark": _find_mark(hook)}
@@ -205,7 +205,7 @@ def choose_chain(hook: str) -> Chain:
 
 def _find_mark(hook: str) -> str:
     tool = find_tool(hook)
-    mark = _PRE_COMMIT_MARK.search(hook)
+    mark = re.search(_PRE_COMMIT_MARK, hook)
     if tool == "pre-commit" and mark:
         return mark[0]
     return _LEFTHOOK_MARK if tool == "lefthook" else ""

@@ -16,8 +16,8 @@ from gitcp.git import decode_name, refs
 from gitcp.git.files import exclusive
 from gitcp.git.objects import TREE, Lookup, write_commit, write_tree
 from gitcp.record.session import make_id
+from gitcp.steps import undo_tree
 from gitcp.steps.step import CHECKPOINT, FILE, INDEX, NOTE, REF, STASH, Place, Step, parse_step
-from gitcp.steps.undo_tree import UndoTree, name_worktree_before
 from gitcp.text import console, json, shapes, term
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ def write_step(repo: Repo, step: Step, ends: Ends | None) -> Written:
     tip = read_tip(repo)
     placed = replace(
         step,
-        parent=UndoTree(read_steps(repo)).position,
+        parent=undo_tree.UndoTree(read_steps(repo)).position,
         head=refs.read_head(repo) or "",
         branch=refs.read_branch(repo),
     )
@@ -248,7 +248,7 @@ def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Recor
     records: list[Record] = []
     for step in steps:
         if find_tree(objects, step.commit, "before"):
-            message = name_worktree_before(step, term.format_clock(step.time))
+            message = undo_tree.name_worktree_before(step, term.format_clock(step.time))
             records.append(
                 {
                     "id": step.commit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.steps import handover_text
+from gitcp.terminal import usage
 from gitcp.terminal.rows import (
     ENDED,
     INDENT,
@@ -16,7 +17,6 @@ from gitcp.terminal.rows import (
     list_paths,
     name_session,
 )
-from gitcp.terminal.usage import count_session
 from gitcp.text import prompt_text
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import (
@@ -83,7 +83,7 @@ def list_parts(commit: Record) -> list[Part]:
             parts.setdefault(part["session_id"], part)
 
     def count_lines(part: Part) -> int:
-        return count_session(commit, part["session_id"])
+        return usage.count_session(commit, part["session_id"])
 
     return sorted(parts.values(), key=count_lines, reverse=True)
 

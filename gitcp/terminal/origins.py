@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents.reading.turns import list_edit
+from gitcp.agents.reading import turns
 from gitcp.lines.causes import NOBODY as NOT_RECORDED
 from gitcp.terminal.rows import INDENT, NO_LIMIT, Row, draw_below, draw_row
 from gitcp.text import prompt_text
@@ -107,7 +107,9 @@ class _Drawing:
         for text in filter(str.strip, words):
             yield from self._draw_text("said: ", text, _SAID_ROWS, "")
         yield []
-        rows = list_edit(call["given"], origin["file"]) or list_edit(call["given"], origin["path"])
+        rows = turns.list_edit(call["given"], origin["file"]) or turns.list_edit(
+            call["given"], origin["path"]
+        )
         if rows:
             yield from self._draw_edit(rows, origin)
         else:

@@ -5,9 +5,7 @@ A row is one line of the terminal: of a text that is too long the end is left ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from gitcp.text import prompt_text
+from gitcp.text import prompt_text, value_class
 from gitcp.text.spans import (
     clip,
     count_cells,
@@ -43,7 +41,7 @@ _PATHS = 5  # that stand below a row
 NO_LIMIT = 0
 
 
-@dataclass(slots=True)
+@value_class
 class Row:
     """What a row says.  colour: of who: that of agents, or of persons.  style: of the text.
     has_id: whether there is a column for the name."""

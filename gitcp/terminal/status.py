@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitcp.terminal.rows import (
     ENDED,
     ID,
@@ -17,7 +15,7 @@ from gitcp.terminal.rows import (
     name_state,
     shorten_path,
 )
-from gitcp.text import ids, prompt_text
+from gitcp.text import ids, prompt_text, value_class
 from gitcp.text.ids import ARCHIVE
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate, count_cells, count_noun, shorten
@@ -40,7 +38,7 @@ SCREEN = 24  # lines
 _ARCHIVE = ARCHIVE  # of streams that were left
 
 
-@dataclass(slots=True)
+@value_class
 class _Room:
     """How many of each kind have rows of their own."""
 
@@ -58,7 +56,7 @@ class _Room:
         return False
 
 
-@dataclass(slots=True)
+@value_class
 class _Screen:
     """What the rows of a status are drawn of.  width: cells of a row, rows.NO_LIMIT for any."""
 

@@ -6,7 +6,7 @@ from gitcp.errors import Error, InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, TypedDict
 
     from gitcp.text.record_types import Staged, Version, Writer
@@ -199,14 +199,23 @@ def hash_worktree(worktree_id: str) -> str:
 
 def start_sha256(data: bytes = b"") -> Any:
     """hashlib.sha256(data) without importing hashlib, which costs 9 ms; slower on large data."""
-    for name in ("_sha256", "_sha2"):  # the second since Python 3.12
+    return _start_hash("sha256", ("_sha256", "_sha2"), data)  # the second since Python 3.12
+
+
+def start_sha1(data: bytes) -> Any:
+    """hashlib.sha1(data), as start_sha256() does."""
+    return _start_hash("sha1", ("_sha1",), data)
+
+
+def _start_hash(algorithm: str, modules: Iterable[str], data: bytes) -> Any:
+    for name in modules:
         try:
-            return __import__(name).sha256(data)
+            return getattr(__import__(name), algorithm)(data)
         except ImportError:
             pass
     import hashlib
 
-    return hashlib.sha256(data)
+    return getattr(hashlib, algorithm)(data, usedforsecurity=False)
 
 
 def format_stream_name(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:

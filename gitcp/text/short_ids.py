@@ -6,7 +6,7 @@ SHA-1 are of one width, and differ.
 
 from __future__ import annotations
 
-import hashlib
+from gitcp.text.ids import start_sha1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def shorten_id(session_id: str) -> str:
     if not session_id:
         return ""
     data = session_id.encode("utf-8", "surrogateescape")
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:DIGITS]
+    digits: str = start_sha1(data).hexdigest()
+    return digits[:DIGITS]
 
 
 def is_named(session_id: str, name: str) -> bool:

@@ -199,7 +199,7 @@ def quote_code(line: str) -> str:
 # Fit text to a width, and wrap it between words.
 _INDENT = 2
 _LONG = 10  # cells of a word that may be cut
-_WORDS = re.compile(r"\s*\S+|\s+$")
+_WORDS = r"\s*\S+|\s+$"
 COMMAND = "command"  # the colour of a part that is copied into a shell
 
 
@@ -233,7 +233,7 @@ def wrap_line(line: Line, size: int) -> Iterator[Line]:
     row: Line = []
     taken = margin = 0
     for text, colour in line:
-        for word in _WORDS.findall(text):
+        for word in re.findall(_WORDS, text):
             part = word
             if taken > margin and taken + count_cells(part) > size:
                 last, last_colour = row[-1]

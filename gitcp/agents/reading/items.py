@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from io import BytesIO
 from itertools import islice
-from typing import NamedTuple
 
 from gitcp import agents
 from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.other import transcript as other_transcript
 from gitcp.agents.transcripts import blocks
-from gitcp.text import ids, prompt_text
+from gitcp.text import ids, prompt_text, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +53,8 @@ def list_items(
         yield from transcript.list_items(number, entry, of_subagent)
 
 
-class Transcript(NamedTuple):
+@value_class
+class Transcript:
     """A transcript whose client is recognised: the reader is that of the client, None for an
     unknown one.  The messages are None if each line is an entry; otherwise the transcript is a
     document, or its lines together make one."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import NamedTuple
 
-from gitcp.text import line_evidence
-from gitcp.text.carry.origins import carry
+from gitcp.text import line_evidence, value_class
+from gitcp.text.carry import origins
 from gitcp.text.carry.text import Text
 from gitcp.text.short_ids import shorten_id
 
@@ -248,7 +247,7 @@ def _credit_lines(
             before = Text(line_evidence.split_lines(old))
             after = Text(line_evidence.split_lines(new))
             credited = {}
-            for line, origin in enumerate(carry(before, after).origins, 1):
+            for line, origin in enumerate(origins.carry(before, after).origins, 1):
                 if origin + 1 in authors:
                     credited[line] = authors[origin + 1]
             return credited
@@ -367,11 +366,11 @@ def format_mail(author: Author) -> str:
 KEY = "Gitcp-Recording"
 BEGUN = "begun"
 ENDED = "ended"
-_LINE = re.compile(rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)")
-_TRAILER = re.compile(rb"^Co-authored-by:[ \t]*(.+)$", re.M | re.I)
-_LINK = re.compile(rb"^(Claude-Session|Agent-Logs-Url):[ \t]*https?://\S+[ \t]*$", re.M | re.I)
+_LINE = rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)"
+_TRAILER = rb"(?mi)^Co-authored-by:[ \t]*(.+)$"
+_LINK = rb"(?mi)^(Claude-Session|Agent-Logs-Url):[ \t]*https?://\S+[ \t]*$"
 _LINKS = {b"claude-session": "Claude Code", b"agent-logs-url": "Copilot CLI"}
-_FORGE = re.compile(r"<no-?reply@[^<>]*>", re.I)  # a person's mail there has his name before it
+_FORGE = r"(?i)<no-?reply@[^<>]*>"  # a person's mail there has his name before it
 # Substrings of an agent's `Name <mail>` in lower case; its name alone may be a person's.
 _AGENTS = {
     "<noreply@anthropic.com>": "Claude Code",
@@ -394,7 +393,8 @@ _AGENTS = {
 }
 
 
-class Recording(NamedTuple):
+@value_class
+class Recording:
     """A line of a clone: from when on the work of its person is recorded, or no more."""
 
     clone: str
@@ -405,12 +405,12 @@ class Recording(NamedTuple):
 
 def format_line(line: Recording) -> str:
     """The text of a line."""
-    return f"{KEY}: {' '.join(map(str, line))}\n"
+    return f"{KEY}: {line.clone} {line.word} {line.seconds} {line.mail}\n"
 
 
 def parse_lines(text: str) -> list[Recording]:
     """The lines in a text that format_line() wrote."""
-    matches = map(_LINE.fullmatch, text.splitlines())
+    matches = [re.fullmatch(_LINE, line) for line in text.splitlines()]
     return [Recording(m[1], m[2], int(m[3]), m[4]) for m in matches if m]
 
 
@@ -418,13 +418,12 @@ def build_periods(lines: Iterable[Recording]) -> dict[str, list[Period]]:
     """The recorded periods of each mail; lines: of all clones."""
     periods: dict[str, list[Period]] = {}
     begun: dict[str, tuple[int, str]] = {}
-    ordered = sorted(set(lines), key=lambda line: (line.seconds, line.word == BEGUN))
-    for clone, word, seconds, mail in ordered:
-        if clone in begun and (word == ENDED or begun[clone][1] != mail):
-            start, mail_before = begun.pop(clone)
-            periods.setdefault(mail_before, []).append((start, seconds))
-        if word == BEGUN:
-            begun.setdefault(clone, (seconds, mail))
+    for line in sorted(lines, key=lambda line: (line.seconds, line.word == BEGUN)):
+        if line.clone in begun and (line.word == ENDED or begun[line.clone][1] != line.mail):
+            start, mail_before = begun.pop(line.clone)
+            periods.setdefault(mail_before, []).append((start, line.seconds))
+        if line.word == BEGUN:
+            begun.setdefault(line.clone, (line.seconds, line.mail))
     for start, mail in begun.values():
         periods.setdefault(mail, []).append((start, None))
     return periods
@@ -441,16 +440,16 @@ def covers_range(recorded: Periods, mail: str, seconds: int) -> bool:
 def is_forge(committer: str) -> bool:
     """Whether a forge's program, which nobody can write to, made a commit: a squash, a merge or an
     edit in a browser.  committer: begins with `Name <mail>`."""
-    return bool(_FORGE.search(committer))
+    return bool(re.search(_FORGE, committer))
 
 
 def find_attested_agent(author: str, message: bytes) -> str:
     """The agent that a commit's author or a trailer in its message names; '' for none."""
-    names = [author, *(m.decode("utf-8", "replace") for m in _TRAILER.findall(message))]
+    names = [author, *(m.decode("utf-8", "replace") for m in re.findall(_TRAILER, message))]
     for name in names:
         for sign, agent in _AGENTS.items():
             if sign in name.lower():
                 return agent
-    for key in _LINK.findall(message):
+    for key in re.findall(_LINK, message):
         return _LINKS[key.lower()]
     return ""

@@ -16,9 +16,7 @@ from gitcp.checkpoints.share import summaries
 from gitcp.checkpoints.stored import write_store_commit
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, files, refs
-from gitcp.git.objects import edit_tree, find_entry, need_commit, read_commit
-from gitcp.git.objects.object_lists import list_files
-from gitcp.git.objects.reading import split_windows, spread_batches
+from gitcp.git.objects import edit_tree, find_entry, need_commit, object_lists, read_commit, reading
 from gitcp.git.records import decode_lines, encode_lines
 from gitcp.text import patterns, shapes
 from gitcp.text.ids import (
@@ -265,7 +263,7 @@ def find_secrets(
     repo.objects.flush()
     revisions = encode_lines([*tips, *known])
     new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=revisions)
-    for secrets in spread_batches(repo.objects, split_windows(new, _WINDOW), begin):
+    for secrets in reading.spread_batches(repo.objects, reading.split_windows(new, _WINDOW), begin):
         yield from secrets
 
 
@@ -479,7 +477,7 @@ def _is_new(repo: Repo, ours: str, theirs: str, secrets: Collection[str]) -> boo
 
 def _list_held(objects: Objects, tree: str, secrets: Secrets) -> list[tuple[str, str]]:
     """(path, oid) of the blobs in a tree that have secrets."""
-    below = list_files(objects, tree, _MOST_WITHHELD)
+    below = object_lists.list_files(objects, tree, _MOST_WITHHELD)
     return [(path, oid) for path, (_, oid) in below if oid in secrets]
 
 

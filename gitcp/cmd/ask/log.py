@@ -15,8 +15,7 @@ from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
 from gitcp.link import commits, relink
 from gitcp.record import is_off, match, open_context
-from gitcp.steps import abandoned
-from gitcp.steps.abandoned_rules import has_text
+from gitcp.steps import abandoned, abandoned_rules
 from gitcp.steps.back import present
 from gitcp.terminal import cli, history, lanes, rows
 from gitcp.text import term
@@ -127,7 +126,7 @@ def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:
             record
             for record in listed
             if times[0] <= record["time"] <= times[1]
-            and any(has_text(record, word) for word in words)
+            and any(abandoned_rules.has_text(record, word) for word in words)
         ][: args.n]
         if args.json:
             cli.write_records(map(abandoned.make_plain, records))

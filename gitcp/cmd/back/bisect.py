@@ -20,6 +20,7 @@ from gitcp.record import session
 from gitcp.record.session import others
 from gitcp.record.turn import sessions
 from gitcp.setup.care import unfinished
+from gitcp.steps import under_way
 from gitcp.steps.back import named, points, steps
 from gitcp.steps.back.point import AFTER
 from gitcp.steps.back.preparing import DIFF
@@ -97,7 +98,7 @@ def run(argv: Sequence[str]) -> int:
     read_only = args.dry_run or not (args.in_place or args.tell)
     with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
-        with scratch.hold(repo), scratch.raising_at_broken_pipe():
+        with under_way.hold_bisection(repo), scratch.raising_at_broken_pipe():
             return _bisect(repo, args)
 
 

@@ -15,9 +15,18 @@ from gitcp.link import commits
 from gitcp.record.journal import stashes
 from gitcp.record.session import others
 from gitcp.steps import effects
-from gitcp.steps.back import conversation, ignored, moments, named, plan, points, steps, wishes
+from gitcp.steps.back import (
+    conversation,
+    ignored,
+    moments,
+    named,
+    plan,
+    points,
+    preparing,
+    steps,
+    wishes,
+)
 from gitcp.steps.back.point import describe_lacking, shorten_names
-from gitcp.steps.back.preparing import Preview
 from gitcp.steps.back.present import name_in_worktree, read_kept_edits
 from gitcp.steps.undo import make_step
 from gitcp.terminal import cli, going_back, picker, rows
@@ -198,7 +207,7 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     if not listed:
         print(_NO_POINT)
         return None
-    preview = Preview(repo)
+    preview = preparing.Preview(repo)
     agents = name_agents(repo, listed)
 
     def draw_entry(number: int, width: int) -> Line:

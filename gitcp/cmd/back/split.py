@@ -11,6 +11,7 @@ from gitcp.errors import NO, OK
 from gitcp.git import refs
 from gitcp.git.objects import Objects, find_tree, need_commit, pack_care
 from gitcp.git.repo import Repo
+from gitcp.steps import under_way
 from gitcp.steps.commits import person_hooks, split
 from gitcp.steps.commits.selection import Named, select
 from gitcp.steps.commits.split import Bench
@@ -65,7 +66,7 @@ def run(argv: Sequence[str]) -> int:
     with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
         need_index(repo)
         undo.finish(repo)
-        with nullcontext() if args.dry_run else split.hold(repo):
+        with nullcontext() if args.dry_run else under_way.hold_split(repo):
             if not args.dry_run:
                 split.remove_abandoned(repo)
             branch = refs.read_branch(repo)

@@ -12,10 +12,9 @@ from gitcp.git import refs, shell
 from gitcp.git.objects import Lookup, Objects, find_file, pack_care
 from gitcp.git.repo import Repo
 from gitcp.setup.care import unfinished
-from gitcp.steps import undo
+from gitcp.steps import undo, undo_tree
 from gitcp.steps.back import follow_up, plan, points, steps, wishes
 from gitcp.steps.step import UNDO
-from gitcp.steps.undo_tree import UndoTree
 from gitcp.terminal import cli, going_back
 from gitcp.text import console, term
 from gitcp.text.console import parse_positive
@@ -119,7 +118,7 @@ def _list_steps(repo: Repo, args: Namespace) -> int:
     if any(step.point for step in logged):
         listed = points.list_points(repo, everywhere=True)
         known = {point.id: going_back.name_moment(point) for point in listed}
-    tree = UndoTree(logged)
+    tree = undo_tree.UndoTree(logged)
     changes = {step.id: steps.summarize_step(repo, step) for step in tree.steps.values()}
     drawn = going_back.draw_undo_log(tree, changes, known, term.format_since, cli.read_width())
     cli.page_lines(drawn)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from contextlib import suppress
 from itertools import islice
-from shutil import get_terminal_size
 
 from gitcp.checkpoints.share import places
 from gitcp.cmd.ask import log
@@ -88,7 +88,7 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
         drawn = lanes.draw_open_sessions(at_work, time.time(), term.format_since)
         frame = [first, *drawn, *rest]
         if at_terminal:
-            width, height = get_terminal_size()
+            width, height = shutil.get_terminal_size()
             frame = [rows.fit_line(line, width) for line in islice(frame, height - 1)]
         # Without a terminal a changed age alone is not printed.
         state = frame if at_terminal else (status, at_work)

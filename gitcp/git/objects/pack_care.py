@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from gitcp.errors import Error, GitError
 from gitcp.git import encode_name, files
 from gitcp.git.files import exclusive
-from gitcp.git.gitdir import packs
-from gitcp.git.gitdir.plain import build_quarantine
+from gitcp.git.gitdir import packs, plain
 from gitcp.git.records import encode_lines
 
 TYPE_CHECKING = False
@@ -30,7 +29,7 @@ def open_scratch(repo: Repo, only: bool = True, always: bool = False) -> Iterato
         yield repo
         return
     with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
-        yield repo.copy_with(build_quarantine(repo, folder))
+        yield repo.copy_with(plain.build_quarantine(repo, folder))
 
 
 def _can_write_packs(repo: Repo) -> bool:

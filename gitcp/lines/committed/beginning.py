@@ -6,15 +6,13 @@ for in earlier commits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitcp.checkpoints.links import LINK_KEY
 from gitcp.errors import GitError
 from gitcp.git import decode_name
 from gitcp.git.kept import Kept, make_key
-from gitcp.git.objects import find_tree
-from gitcp.git.objects.object_lists import list_files
+from gitcp.git.objects import find_tree, object_lists
 from gitcp.git.records import encode_lines
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ _TIMES = "--no-show-signature", "--no-notes", "--format=%ct"
 _LINKED = b"messages"  # the key of _Linked
 
 
-@dataclass(slots=True)
+@value_class
 class _Linked:
     """The commits before tips (full oids) that name a checkpoint in their message, as far as they
     are older than `before`.  oldest: the time of the oldest, in s since 1970."""
@@ -70,7 +68,7 @@ def _read_stored(repo: Repo, kept: Kept, stores: Sequence[bytes]) -> int:
         oid, _, ref = decode_name(row).partition(" ")
         if ref.startswith(_NOTES):
             tree = find_tree(repo.objects, oid)
-            files = list_files(repo.objects, tree) if tree else ()
+            files = object_lists.list_files(repo.objects, tree) if tree else ()
             noted += [path.replace("/", "") for path, _ in files]
         else:
             checkpoints.append(oid)

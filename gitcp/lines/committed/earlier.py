@@ -10,14 +10,12 @@ from __future__ import annotations
 import bisect
 import re
 from itertools import islice
-from typing import NamedTuple
 
 from gitcp.errors import GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.git.objects import compare_trees, find_tree
 from gitcp.lines.committed import line_moves
-from gitcp.lines.committed.line_moves import Text
-from gitcp.text import ids, line_evidence, pairing
+from gitcp.text import ids, line_evidence, pairing, value_class
 from gitcp.text.carry import moves, origins
 from gitcp.text.carry import text as carry
 
@@ -28,13 +26,13 @@ if TYPE_CHECKING:
     from gitcp.git.objects.patches import Hunk
     from gitcp.git.repo import Repo
     from gitcp.lines.absent import CommitPath
-    from gitcp.lines.committed.line_moves import Run
+    from gitcp.lines.committed.line_moves import Run, Text
     from gitcp.text.record_types import Entry
 
     Classify = Callable[[str, "About | None"], str]
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
 
-_REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
+_REVERTS = rb"(?m)^This reverts commit ([0-9a-f]{40,64})\b"
 _RAW = "log --raw --root -z -c --no-abbrev --no-renames --no-show-signature --no-notes".split()
 _FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce> %ct%x00%B%x00"
 _VERSIONS = 20  # contents of a path that are read before a linked commit
@@ -51,10 +49,11 @@ UNTOLD = frozenset(("unknown ", "unrecorded "))  # names of commits of which not
 
 def list_reverted(message: bytes) -> list[str]:
     """The commits (full oids) that a message says its commit reverts."""
-    return [decode_name(oid) for oid in _REVERTS.findall(message)]
+    return [decode_name(oid) for oid in re.findall(_REVERTS, message)]
 
 
-class About(NamedTuple):
+@value_class
+class About:
     """What a commit says of itself."""
 
     author: str  # both are `Name <mail> seconds`
@@ -786,7 +785,7 @@ class Earlier:
                 data = self._repo.objects.read_blob(oid)
             fits = data is not None and len(data) <= LARGEST and not ids.is_binary(data)
             if data is not None and fits:
-                self._texts[oid] = Text(data)
+                self._texts[oid] = line_moves.Text(data)
             else:
                 self._texts[oid] = None
             self._size += len(data or b"")

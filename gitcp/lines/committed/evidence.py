@@ -289,7 +289,8 @@ class Evidence:
 
     def _judge_age(self, oid: str) -> bool:
         commit = self.get_commit(oid)
-        times = [parse_ident(ident)[1] for ident in commit.about[:2]]
+        idents = commit.about.author, commit.about.committer
+        times = [parse_ident(ident)[1] for ident in idents]
         if max(times) >= self.beginning or commit.named.list_all():
             return False
         return not commit.note and not self.readers.attested.has_note(oid)
@@ -405,12 +406,12 @@ class Evidence:
             return line_authors.build_nobody("person")
         if commit.ids or links.has_unknown(commit.note):
             return line_authors.build_nobody("unknown")
-        author, committer, message = commit.about
-        name, seconds = parse_ident(author)
-        agent = line_authors.find_attested_agent(name, message)
+        about = commit.about
+        name, seconds = parse_ident(about.author)
+        agent = line_authors.find_attested_agent(name, about.message)
         mail = name.rpartition("<")[2].rstrip(">")
         is_told = line_authors.covers_range(self.readers.periods, mail, seconds)
-        if agent or not is_told or line_authors.is_forge(committer):
+        if agent or not is_told or line_authors.is_forge(about.committer):
             return {**line_authors.build_nobody("unrecorded"), "agent": agent}
         return line_authors.build_nobody("person")
 

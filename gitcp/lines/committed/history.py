@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Output = TypeVar("Output")
 
 
-_OBJECT = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
+_OBJECT = r"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b"
 
 
 def start_blame(git: Git, options: Options) -> Callable[[], list[BlameEntry]]:
@@ -135,7 +135,7 @@ def _start_git(
         if refused.git_status == USAGE:
             usage = str(refused.shorten()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
             raise UsageError(usage.removeprefix("error: ")) from None
-        named = _OBJECT.search(refused.complaint)  # it is missing
+        named = re.search(_OBJECT, refused.complaint)  # it is missing
         if named:
             around = absent.stand_in_history(Repo.find(git.cwd), candidates)
         else:

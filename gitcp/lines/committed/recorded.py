@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 from gitcp.checkpoints import format, links, listing, notes, recorded_edits
@@ -29,6 +28,7 @@ from gitcp.lines.committed.earlier import About
 from gitcp.lines.committed.memo import Memo
 from gitcp.record import locate_recording
 from gitcp.record.unheard import unrecorded
+from gitcp.text import value_class
 from gitcp.text.ids import CHECKPOINTS, COMMIT
 
 TYPE_CHECKING = False
@@ -272,7 +272,7 @@ class Attested:
 
 # The periods in which persons recorded their work.  <common>/gitcp/recording has those of this
 # clone; a note on the empty tree, which is pushed with the checkpoints, has those of all clones.
-_DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
+_DATE = r"@?(\d+)(?: [-+]\d{4})?"
 
 
 def begin_recording(repo: Repo) -> None:
@@ -313,7 +313,7 @@ def end_recording(repo: Repo, noticed: bool = False) -> None:
             seconds = min(seconds, int(os.stat(locate_recording(repo)).st_mtime))
         # Of one second, an end is read before a begin.
         seconds = max(seconds, newest.seconds + 1)
-        _append(repo, [newest._replace(word=ENDED, seconds=seconds)])
+        _append(repo, [Recording(newest.clone, ENDED, seconds, newest.mail)])
 
 
 def share_recording(repo: Repo) -> None:
@@ -358,7 +358,7 @@ def _list_writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
 def _read_author(repo: Repo) -> tuple[str, int]:
     """The mail address and the time that git, or jj, would give a commit made now."""
     name, seconds = parse_ident(read_ident(repo, "AUTHOR"))
-    date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
+    date = re.fullmatch(_DATE, repo.git.env.get("GIT_AUTHOR_DATE", ""))
     mail = name.rpartition("<")[2].rstrip(">")
     if repo.jj:
         try:
@@ -428,7 +428,7 @@ class Readers:
         )
 
 
-@dataclass(slots=True)
+@value_class
 class NamedIds:
     """The ids that a commit names.  linked: it is linked to them.  others: in its message, where
     they may be mentions."""

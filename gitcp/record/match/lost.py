@@ -6,14 +6,11 @@ from __future__ import annotations
 from gitcp.checkpoints import listing
 from gitcp.checkpoints.stored import find_checkpoint
 from gitcp.errors import GitError
-from gitcp.git import commit_message, decode_name, gitdir, refs
+from gitcp.git import commit_message, decode_name, gitdir, records, refs
 from gitcp.git.kept import Kept, make_key
 from gitcp.git.objects import need_commit, object_lists, parse_ident, read_commit
-from gitcp.git.objects.object_lists import is_ancestor, list_commits
-from gitcp.git.records import encode_lines
 from gitcp.record import match
-from gitcp.record.match import holding
-from gitcp.record.match.candidates import BLOBS, Work, read_work, relate, tell_how
+from gitcp.record.match import candidates, holding
 from gitcp.text import value_class
 
 TYPE_CHECKING = False
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.git.repo import Repo
+    from gitcp.record.match.candidates import Work
     from gitcp.record.match.holding import Evidence
     from gitcp.text.record_types import Commit
 
@@ -71,7 +69,7 @@ def _find_links(repo: Repo, stored: Sequence[str], among: str, limit: int) -> li
             oids = field.find_similar(copies[0])
         for oid in oids:
             if oid not in lost.carriers[checkpoint_id]:
-                how = tell_how(copies[0].edits, field.changes[oid])
+                how = candidates.tell_how(copies[0].edits, field.changes[oid])
                 links.append(FoundLink(oid, checkpoint_id, how))
     return links
 
@@ -111,7 +109,7 @@ class _Lost:
             oids = [*originals.get(checkpoint_id, ()), *self._unreached[checkpoint_id]]
             commits = _read_commits(self._repo, dict.fromkeys(oids))
             for original in commits or (None,):
-                work = read_work(self._repo, checkpoint_id, original)
+                work = candidates.read_work(self._repo, checkpoint_id, original)
                 if work.edits:
                     works.setdefault(checkpoint_id, []).append(work)
         return works
@@ -161,7 +159,7 @@ class _Field:
         in a later one that is based on it."""
         found: dict[str, Evidence] = {}
         for oid in reversed(oids):  # older ones first
-            earlier = [one for one in found if is_ancestor(self._repo, one, oid)]
+            earlier = [one for one in found if object_lists.is_ancestor(self._repo, one, oid)]
             commits = [need_commit(self._repo.objects, one) for one in earlier]
             evidence = self._find_evidence(work, oid, work.leave_out(commits))
             if evidence:
@@ -180,7 +178,9 @@ class _Field:
             if changes is None:
                 continue
             is_far = paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values())
-            if is_far or not (knows_before or tell_how(work.edits, changes) == BLOBS):
+            if is_far or not (
+                knows_before or candidates.tell_how(work.edits, changes) == candidates.BLOBS
+            ):
                 continue
             evidence = self._find_evidence(work, oid, work.leave_out(()))
             if evidence:
@@ -193,8 +193,8 @@ class _Field:
         commit = need_commit(self._repo.objects, oid)
         parent = "".join(commit["parents"][:1])
         change = match.build_change(self._repo.objects, parent, self.changes[oid])
-        evidence = remaining.find_enough(change, relate(work.commit, commit))
-        if evidence and work.oid and is_ancestor(self._repo, oid, work.oid):
+        evidence = remaining.find_enough(change, candidates.relate(work.commit, commit))
+        if evidence and work.oid and object_lists.is_ancestor(self._repo, oid, work.oid):
             return set()
         return evidence
 
@@ -243,7 +243,7 @@ def _list_unreached(repo: Repo, commits: Collection[str], among: str) -> set[str
     if among:
         tips = [oid for oid in _parse_range(repo, among) if oid[0] != "^"]
     args = ("--stdin", "--not", *(tips or ("--branches", "--remotes")))
-    return set(list_commits(repo, *args, stdin=encode_lines(commits)))
+    return set(object_lists.list_commits(repo, *args, stdin=records.encode_lines(commits)))
 
 
 def _parse_range(repo: Repo, among: str) -> list[str]:
@@ -261,7 +261,7 @@ def _list_commits(repo: Repo, among: str, limit: int) -> list[str]:
     if among:
         args = ["--end-of-options", among, "--"]
     try:
-        return list_commits(repo, "--no-merges", f"--max-count={limit}", *args)
+        return object_lists.list_commits(repo, "--no-merges", f"--max-count={limit}", *args)
     except GitError as e:
         raise e.shorten() from None
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from gitcp.checkpoints import listing
 from gitcp.errors import Error
 from gitcp.git import objects, refs
-from gitcp.git.objects import need_commit, read_commit
-from gitcp.git.objects.object_lists import list_commits
+from gitcp.git.objects import need_commit, object_lists, read_commit
 from gitcp.record import match
 from gitcp.record.match import Target, candidates, lost, rewrites, sources, taken_back
 from gitcp.record.match.sources import (
@@ -200,7 +199,9 @@ def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
     for oid in fresh:
         for checkpoint_id in list_linked(case, oid):
             carriers.setdefault(checkpoint_id, set()).add(oid)
-    has_merge = list_commits(repo, "--merges", "--max-count=1", case.head, f"^{case.since}")
+    has_merge = object_lists.list_commits(
+        repo, "--merges", "--max-count=1", case.head, f"^{case.since}"
+    )
 
     def is_unplaced(commit: Commit) -> bool:
         own = {commit["oid"]} if has_merge else set[str]()
@@ -222,9 +223,11 @@ def list_merged(case: MatchCase) -> Iterator[Answer]:
         raise Error(f"'{case.onto.merge}' and '{case.onto.tip}' have no commit in common")
     base = out.decode().split()[0]
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{base}")
-    branch = candidates.select_linked(case.repo.objects, list_commits(case.repo, *args, tip))
+    branch = candidates.select_linked(
+        case.repo.objects, object_lists.list_commits(case.repo, *args, tip)
+    )
     if branch:
-        targets = case.make_targets(list_commits(case.repo, *args, merge))
+        targets = case.make_targets(object_lists.list_commits(case.repo, *args, merge))
         yield from search_targets(case.search(branch, seconds=LONG), targets)
 
 

@@ -12,11 +12,17 @@ import time
 
 from gitcp.errors import Busy, Changed
 from gitcp.git import WITHOUT_HOOKS, decode_name, files
-from gitcp.git.objects import Lookup, edit_tree, find_file, find_tree, need_commit, read_changes
-from gitcp.git.objects.object_lists import encode_index_info, list_commits
+from gitcp.git.objects import (
+    Lookup,
+    edit_tree,
+    find_file,
+    find_tree,
+    need_commit,
+    object_lists,
+    read_changes,
+)
 from gitcp.record.session import locate_auto
-from gitcp.record.snapshot import scan
-from gitcp.record.snapshot.own_index import copy_with_mtime
+from gitcp.record.snapshot import own_index, scan
 from gitcp.text import console, json
 from gitcp.text.shapes import is_count
 from gitcp.text.spans import abbreviate
@@ -65,7 +71,7 @@ class IndexFile:
         removal = "0", "0" * len(self.repo.empty_tree)
         # Removals come first: a file may replace a directory.
         ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
-        info = encode_index_info({path: entry or removal for path, entry in ordered})
+        info = object_lists.encode_index_info({path: entry or removal for path, entry in ordered})
         self.run("update-index", "-z", "--index-info", stdin=info)
         self.run("update-index", "-q", "--refresh", ok=(0, 1))
 
@@ -124,7 +130,7 @@ def warn_of_reverts(repo: Repo, changes: Changes, head: str) -> None:
     """Warn of the paths that a commit with these changes on head sets back to what they were before
     a recent commit, and that the worktree has otherwise: its index is older than that commit."""
     unchecked = {path: change for path, change in changes.items() if change[1]}
-    for oid in list_commits(repo, "--first-parent", f"--max-count={_RECENT}", head):
+    for oid in object_lists.list_commits(repo, "--first-parent", f"--max-count={_RECENT}", head):
         commit = need_commit(repo.objects, oid)
         _, made = read_changes(repo.objects, commit)
         same = [p for p in unchecked if p in made and made[p][:2] == unchecked[p][2:]]
@@ -213,7 +219,7 @@ def copy_index(repo: Repo, name: str) -> IndexFile:
     index = IndexFile(repo, name)
     os.makedirs(os.path.dirname(index.path), exist_ok=True)
     files.remove_file(index.path)
-    if copy_with_mtime(locate_index(repo), index.path) is None:  # racy entries stay racy
+    if own_index.copy_with_mtime(locate_index(repo), index.path) is None:  # racy entries stay racy
         files.remove_file(index.path)
     return index
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from gitcp import agents, git
 from gitcp.agents.reading import edits
@@ -25,15 +23,15 @@ from gitcp.git.objects import parse_ident, read_commit
 from gitcp.record import is_off, locate_recording, session, unheard
 from gitcp.record.journal import read_journal
 from gitcp.record.session import others
-from gitcp.record.unheard.conversations import find_conversation, list_roots, make_relative
-from gitcp.text import json
+from gitcp.record.unheard import conversations
+from gitcp.text import json, value_class
 from gitcp.text.ids import UNKNOWN
 from gitcp.text.spans import count_noun
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.agents import Client
     from gitcp.checkpoints.format.line_authors import Period
@@ -54,7 +52,7 @@ _FOREVER = -1  # the size of a settled session that counts no more, however it g
 _SHAPE = {"sessions": {None: dict}, "files": {None: list}, "settled": {None: list}}
 
 
-@dataclass(slots=True)
+@value_class
 class Unheard:
     """A session by its conversations, as far as gitcp has not recorded it.
 
@@ -67,14 +65,18 @@ class Unheard:
 
     session: str
     client: str
+    paths: list[str]
     began: int = 0
     ended: int = 0
     turns: int = 0
-    paths: list[str] = field(default_factory=list)
     commands: bool = False
     size: int = 0
     told: bool = False
     heard: int = 0
+
+    def to_json(self) -> Mapping[str, object]:
+        """The fields by their names."""
+        return {name: getattr(self, name) for name in Unheard.__annotations__}
 
     def may_have_written(self, path: str, change: Change) -> bool:
         """Whether it may have written a change of a path."""
@@ -83,7 +85,8 @@ class Unheard:
         return path in self.paths or (self.commands and change.since <= self.ended)
 
 
-class Change(NamedTuple):
+@value_class
+class Change:
     """When a change was made, in s since 1970.
 
     since: the time of the parent; the change is not older.  authored, committed: the times of the
@@ -138,7 +141,7 @@ class Record:
     def save(self) -> None:
         """Write it, unless the repository cannot be written."""
         stored = {
-            "sessions": {name: asdict(found) for name, found in self.sessions.items()},
+            "sessions": {name: found.to_json() for name, found in self.sessions.items()},
             "files": self.files,
             "settled": self.settled,
         }
@@ -265,7 +268,7 @@ def look(repo: Repo) -> Record:
         record = Record(repo)
         clients = [agents.get_client(name) for name in agents.list_names() if is_looked_at(name)]
         home = os.path.expanduser("~")
-        roots = list_roots(repo)
+        roots = conversations.list_roots(repo)
         folders = _list_folders(clients, home, roots)  # before the files in them are listed
         if not record.periods:
             _write_folders(repo, folders)
@@ -331,13 +334,13 @@ def _find_changed(
         if known and known[0] == st.st_size:
             found[path] = known
             continue
-        conversation = find_conversation(client, path, roots[0], roots)
+        conversation = conversations.find_conversation(client, path, roots[0], roots)
         found[path] = [st.st_size, conversation.session if conversation else ""]
         if conversation:
             changed[conversation.session] = []
     for path, (_, session_id) in found.items():
         if session_id in changed:
-            conversation = find_conversation(listed[path], path, roots[0], roots)
+            conversation = conversations.find_conversation(listed[path], path, roots[0], roots)
             if conversation:
                 changed[conversation.session].append(conversation)
     record.files = found
@@ -400,7 +403,7 @@ def _read_unheard(
 ) -> Unheard:
     """What the conversations of a session tell of the time after its last hook.  before: as of the
     last look."""
-    one = Unheard(session_id, group[0].client.NAME, heard=heard)
+    one = Unheard(session_id, group[0].client.NAME, [], heard=heard)
     one.told = before is not None and before.told
     since = 0
     if heard:
@@ -411,7 +414,7 @@ def _read_unheard(
         try:
             for edit in reading.read_edits(edits.read_entries(conversation.path)):
                 if edit["at"] >= since:
-                    paths[make_relative(edit["path"], roots)] = None
+                    paths[conversations.make_relative(edit["path"], roots)] = None
         except OSError:
             continue
         one.size += conversation.size

@@ -13,7 +13,7 @@ from gitcp.record import session
 from gitcp.record.session import others
 from gitcp.record.stream import ARCHIVE, parse_tip, read_copy, read_metadata
 from gitcp.record.turn import sessions
-from gitcp.setup.care.space import OURS
+from gitcp.setup.care import space
 from gitcp.text import ids
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ class Survey:
     @cached_property
     def _listed(self) -> list[list[str]]:
         """[ref, oid, whether a worktree has it checked out] of each ref."""
-        lines = self.repo.git.read_records("for-each-ref", _FORMAT, *OURS, sep=b"\n")
+        lines = self.repo.git.read_records("for-each-ref", _FORMAT, *space.OURS, sep=b"\n")
         return [decode_name(line).split("\0") for line in lines]
 
     @cached_property

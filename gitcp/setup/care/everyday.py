@@ -3,22 +3,18 @@ sending, and what a killed command has left."""
 
 from __future__ import annotations
 
-from gitcp.setup.care import (
-    installation,
-    leftovers,
-    mend_objects,
-    session_findings,
-    stored,
-    stored_objects,
-    unfinished,
-)
+from gitcp.checkpoints import stored
+from gitcp.checkpoints.share import remote
+from gitcp.git import refs
+from gitcp.record.unheard import unrecorded
+from gitcp.setup.care import bad_packs, installation, leftovers, mend_objects, unfinished
 from gitcp.setup.care.case import Case
 from gitcp.setup.care.checks import search_case
-from gitcp.setup.care.findings import ERROR, WARNING, Diagnosis, Row
+from gitcp.setup.care.findings import ERROR, WARNING, Diagnosis, Finding, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gitcp.git.repo import Repo
     from gitcp.setup.care.checks import Checks
@@ -33,10 +29,39 @@ def mend_subject(mend: Repair) -> Mend:
     return lambda case, found: mend(case.repo, found.subject)
 
 
-_PACK = ("repair", mend_subject(mend_objects.mend_pack))
+def _mend_pack(case: Case, found: Finding) -> str:
+    return mend_objects.mend_pack(case.repo, found.subject)
+
+
+def look_at_unrecorded(case: Case) -> Iterator[Finding]:
+    """Compare the conversations that clients keep of this repository with what was recorded."""
+    found = unrecorded.look(case.repo).list_unrecorded()
+    if found:
+        names = tuple(one.session for one in found)
+        reason = unrecorded.describe(found)
+        yield Finding("unrecorded", case.repo.common, reason, remedy="gitcp import", sessions=names)
+
+
+def look_at_withheld(case: Case) -> Iterator[Finding]:
+    """Report what the last pushes held back."""
+    for held in remote.list_held(case.repo):
+        reason = remote.describe(held)
+        remedy = remote.describe_remedy(held)
+        yield Finding("withheld", held[0], f"not pushed: {reason}", remedy=remedy)
+
+
+def look_at_deleted_store(case: Case) -> Iterator[Finding]:
+    """Report that the branch of checkpoints was deleted, and how to get it back."""
+    reason = stored.explain_deletion(case.repo)
+    if reason:
+        what, _, remedy = reason.partition(": ")
+        yield Finding("deleted-store", refs.REF, what, remedy=remedy)
+
+
+_PACK = ("repair", _mend_pack)
 REMOVE = ("repair", mend_subject(leftovers.remove_leftover), "remove it")
 PACKS: Checks = {
-    stored_objects.look_at_packs: (
+    bad_packs.look_at_packs: (
         Row("bad-pack", ERROR, "git cannot open a pack of gitcp", *_PACK),
         Row("unindexed-pack", WARNING, "a pack of gitcp has no index", *_PACK),
     ),
@@ -47,10 +72,10 @@ SCRATCH: Checks = {
     ),
 }  # fmt: skip
 STORE: Checks = {
-    stored.look_at_deleted_store: (
+    look_at_deleted_store: (
         Row("deleted-store", ERROR, "the branch of checkpoints was deleted"),
     ),
-    stored.look_at_withheld: (
+    look_at_withheld: (
         Row("withheld", WARNING, "a push leaves out what looks like a secret"),
     ),
 }  # fmt: skip
@@ -61,7 +86,7 @@ UNFINISHED: Checks = {
     ),
 }  # fmt: skip
 UNRECORDED: Checks = {
-    session_findings.look_at_unrecorded: (
+    look_at_unrecorded: (
         Row("unrecorded", WARNING, "a conversation of a client was not recorded"),
     ),
 }  # fmt: skip

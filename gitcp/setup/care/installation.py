@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from shutil import which
 
 from gitcp.agents import get_agent_type, get_client, list_names
 from gitcp.errors import InputError
@@ -38,7 +38,7 @@ _PAGE = 4096  # bytes, the least that a disk gives
 ENABLED = "enabled"
 DISABLED = "disabled"
 ABSENT = "not set up"
-_LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
+_LATE = r"did not end (in [\d.]+ seconds|before the time of)"
 
 
 def read_state(repo: Repo) -> str:
@@ -215,7 +215,7 @@ def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[
     py, entry = program
     gone = [path for path in (py, entry) if not os.path.exists(path)]
     if gone:
-        other = which("gitcp-hook")
+        other = shutil.which("gitcp-hook")
         instead = ""
         if other:
             instead = f"; '{other}' stands in for it, more slowly"
@@ -257,7 +257,7 @@ def find_failures(repo: Repo) -> Iterator[Finding]:
         last = failures[-1].removeprefix(hook + ": ")
         reason = f"{hook or 'a hook'} failed {count} this week, at last: {last}"
         remedy = "this is shown until the hook succeeds"
-        if all(_LATE.search(message) for message in failures):
+        if all(re.search(_LATE, message) for message in failures):
             remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
         yield Finding("warning", repo.common, reason, remedy=remedy)
 

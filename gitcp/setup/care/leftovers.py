@@ -8,7 +8,6 @@ from gitcp.git import files
 from gitcp.git.files import locate_scratch
 from gitcp.setup.care import mend_objects, unfinished
 from gitcp.setup.care.findings import Finding
-from gitcp.setup.care.mend_objects import SCRATCH_AGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def _list_scratch_files(repo: Repo) -> Iterator[tuple[str, str]]:
     folder = locate_scratch(repo)
     for name in files.list_names(folder):
         path = os.path.join(folder, name)
-        if files.is_older(path, SCRATCH_AGE):
+        if files.is_older(path, mend_objects.SCRATCH_AGE):
             yield path, "nothing has touched it for an hour"
 
 
@@ -52,4 +51,4 @@ def remove_leftover(repo: Repo, path: str) -> str:
     nothing."""
     if unfinished.remove_scratch(repo, path):
         return "removed the directory"
-    return mend_objects.remove_leftover(repo, path, SCRATCH_AGE)
+    return mend_objects.remove_leftover(repo, path, mend_objects.SCRATCH_AGE)

@@ -16,6 +16,7 @@ from gitcp.git.gitdir import packs
 from gitcp.git.objects import cat_file
 from gitcp.record import session
 from gitcp.record.turn import sessions
+from gitcp.setup.care import bad_packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,32 +183,11 @@ def _read_file(path: bytes) -> Iterator[bytes]:
         return
 
 
-def find_fault(repo: Repo, path: str) -> str:
-    """Why git cannot open a pack; '' if it can, or there is none.  path: without `.pack`."""
-    width = len(repo.empty_tree) // 2
-    try:
-        with open(f"{path}.pack", "rb") as f:
-            start = f.read(4)
-            f.seek(max(0, os.fstat(f.fileno()).st_size - width))
-            trailer = f.read()
-    except FileNotFoundError:
-        return ""
-    if start != b"PACK" or os.path.basename(path) != f"pack-{trailer.hex()}":
-        return "it is cut short or overwritten"
-    index = files.peek(f"{path}.idx")
-    if not index:
-        return "its index is gone"
-    sums = trailer + files.find_hasher(repo.algo, much=True)(index[:-width]).digest()
-    if index.endswith(sums):
-        return ""
-    return "its index is damaged"
-
-
 def mend_pack(repo: Repo, path: str) -> str:
     """Write the index of a pack again.  If git cannot read the pack, move it aside, and write the
     objects that it still has one by one.  Returns what was done."""
     with exclusive(repo, "packs"):
-        if not find_fault(repo, path):
+        if not bad_packs.find_fault(repo, path):
             return ""
         packs.forget_file(repo)
         new = locate_scratch(repo, f"{os.path.basename(path)}.idx")

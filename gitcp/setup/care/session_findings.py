@@ -19,7 +19,6 @@ from gitcp.record.match.sources import LOST, MatchCase
 from gitcp.record.session import make_id, others, process
 from gitcp.record.stream import ARCHIVE, archive_stream, peek_tip
 from gitcp.record.turn import sessions
-from gitcp.record.unheard import unrecorded
 from gitcp.setup.care import mend_states
 from gitcp.setup.care.findings import Finding
 from gitcp.text import ids as ids_
@@ -65,15 +64,6 @@ def look_at_states(case: Case) -> Iterator[Finding]:
 
 
 _JOINED = "joined to its session again"
-
-
-def look_at_unrecorded(case: Case) -> Iterator[Finding]:
-    """Compare the conversations that clients keep of this repository with what was recorded."""
-    found = unrecorded.look(case.repo).list_unrecorded()
-    if found:
-        names = tuple(one.session for one in found)
-        reason = unrecorded.describe(found)
-        yield Finding("unrecorded", case.repo.common, reason, remedy="gitcp import", sessions=names)
 
 
 def look_at_journal(case: Case) -> Iterator[Finding]:

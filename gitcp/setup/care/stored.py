@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from gitcp.agents import transcripts
 from gitcp.checkpoints import format, listing
-from gitcp.checkpoints import stored as checkpoints
 from gitcp.checkpoints.format import schema
-from gitcp.checkpoints.share import remote
 from gitcp.checkpoints.stored import list_numbers
 from gitcp.checkpoints.transcripts import CHUNKS, hash_chunks
 from gitcp.errors import Error
@@ -303,19 +301,3 @@ def _read_hash(objects: Objects, files: Tree) -> str:
     if entry:
         return objects.need(entry[1], "blob").decode(errors="replace").strip()
     return ""
-
-
-def look_at_withheld(case: Case) -> Iterator[Finding]:
-    """Report what the last pushes held back."""
-    for held in remote.list_held(case.repo):
-        reason = remote.describe(held)
-        remedy = remote.describe_remedy(held)
-        yield Finding("withheld", held[0], f"not pushed: {reason}", remedy=remedy)
-
-
-def look_at_deleted_store(case: Case) -> Iterator[Finding]:
-    """Report that the branch of checkpoints was deleted, and how to get it back."""
-    reason = checkpoints.explain_deletion(case.repo)
-    if reason:
-        what, _, remedy = reason.partition(": ")
-        yield Finding("deleted-store", refs.REF, what, remedy=remedy)

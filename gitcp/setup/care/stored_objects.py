@@ -9,7 +9,6 @@ from gitcp.checkpoints import notes, redactor
 from gitcp.checkpoints.share import remote
 from gitcp.errors import GitError
 from gitcp.git import files, refs
-from gitcp.git.gitdir import packs
 from gitcp.git.objects import cat_file
 from gitcp.git.records import decode_lines, encode_lines
 from gitcp.setup.care import mend_objects, mend_streams
@@ -35,18 +34,6 @@ _TRANSCRIPTS = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
     r"(?:.*/)?(?:full\.(?:jsonl|log)[.\d]*|prompt\.txt|context\.md|summary\.txt|agent-.*\.jsonl)"
 )
-
-
-def look_at_packs(case: Case) -> Iterator[Finding]:
-    """Check that git can open gitcp's packs.  It ignores one without an index, as a kill leaves."""
-    folder = packs.locate_folder(case.repo)
-    for path in (os.path.join(folder, name) for name in packs.list_packs(case.repo)):
-        fault = mend_objects.find_fault(case.repo, path)
-        if fault:
-            kind = "unindexed-pack"
-            if os.path.exists(f"{path}.idx"):
-                kind = "bad-pack"
-            yield Finding(kind, path, fault)
 
 
 def look_at_loose(case: Case) -> Iterator[Finding]:

@@ -10,8 +10,8 @@ import os
 
 from gitcp.errors import Busy
 from gitcp.record.snapshot import index
-from gitcp.setup.care.findings import Finding
-from gitcp.steps import effects, undo
+from gitcp.setup.care import findings
+from gitcp.steps import effects, under_way, undo
 from gitcp.steps.back import steps
 from gitcp.steps.commits import scratch, split
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
     from gitcp.record import Context
     from gitcp.setup.care.case import Case
+    from gitcp.setup.care.findings import Finding
     from gitcp.steps.back.steps import Mover
 
 _FIX = "gitcp doctor --fix"
@@ -32,21 +33,20 @@ def look_at_unfinished(case: Case) -> Iterator[Finding]:
     """Report the commands of this worktree that were killed half way."""
     if case.repo.top:
         for what in _list_unfinished(case.repo):
-            yield Finding("unfinished", case.repo.worktree, what, remedy=_FIX)
+            yield findings.Finding("unfinished", case.repo.worktree, what, remedy=_FIX)
 
 
 def _list_unfinished(repo: Repo) -> Iterator[str]:
-    is_left = index.is_abandoned(repo) or steps.list_abandoned(repo)
+    is_left = index.is_abandoned(repo) or under_way.list_steps(repo)
     if is_left and _is_free(undo.hold_log(repo, timeout=0)):
-        is_locked = os.path.lexists(f"{index.locate_index(repo)}.lock")
-        locked = ""
-        if is_locked:
-            locked = ", and the index is locked"
-        yield f"a step of the undo log was killed half way{locked}"
-    if split.is_unlinked(repo) and _is_free(split.hold(repo)):
-        yield "'gitcp split' was killed before it had stored the conversations of its commits"
-    if scratch.is_in_place(repo) and _is_free(scratch.hold(repo)):
-        yield "'gitcp bisect --in-place' was killed, and the worktree is at a state that it tested"
+        if os.path.lexists(f"{index.locate_index(repo)}.lock"):
+            yield "a step was killed half way, and the index is locked"
+        else:
+            yield "a step of the undo log was killed half way"
+    if under_way.is_unlinked(repo) and _is_free(under_way.hold_split(repo)):
+        yield "'gitcp split' was killed before it stored conversations"
+    if under_way.is_in_place(repo) and _is_free(under_way.hold_bisection(repo)):
+        yield "'gitcp bisect --in-place' was killed at a state it tests"
 
 
 def _is_free(lock: AbstractContextManager[None]) -> bool:
@@ -63,16 +63,18 @@ def finish(ctx: Context) -> list[str]:
     Nothing of a command that runs is touched."""
     if index.is_abandoned(ctx.repo):
         effects.settle_index(ctx.repo)
-    if split.is_unlinked(ctx.repo):
+    if under_way.is_unlinked(ctx.repo):
         split.finish(ctx)
+    if not under_way.list_steps(ctx.repo):
+        return []
     return steps.finish_interrupted(ctx.repo)
 
 
 def finish_all(case: Case, _: Finding) -> str:
     """Complete whatever a kill left half done; return what was done."""
     done = finish(case.ctx)
-    if scratch.is_in_place(case.repo):
-        with scratch.hold(case.repo):
+    if under_way.is_in_place(case.repo):
+        with under_way.hold_bisection(case.repo):
             done += finish_bisection(case.repo)
     return "; ".join(done) or "completed"
 
@@ -94,18 +96,24 @@ def make_mover(repo: Repo) -> Mover:
 
 def list_scratch(repo: Repo) -> Iterator[tuple[str, str]]:
     """(path, whose it is) of the scratch directories that killed commands left."""
-    for room in (scratch, split):
-        paths = room.list_scratch(repo)
-        if paths and _is_free(room.hold(repo)):
-            for path in paths:
-                yield path, f"'gitcp {room.FOLDER}' was killed"
+    worktrees = under_way.list_scratch_worktrees(repo)
+    if worktrees and _is_free(under_way.hold_bisection(repo)):
+        for path in worktrees:
+            yield path, "'gitcp bisect' was killed"
+    repositories = under_way.list_splits(repo)
+    if repositories and _is_free(under_way.hold_split(repo)):
+        for path in repositories:
+            yield path, "'gitcp split' was killed"
 
 
 def remove_scratch(repo: Repo, path: str) -> bool:
     """Remove a path of list_scratch(), with its like; return whether it was one."""
-    for room in (scratch, split):
-        if path in room.list_scratch(repo):
-            with room.hold(repo):
-                room.remove_abandoned(repo)
-            return True
+    if path in under_way.list_scratch_worktrees(repo):
+        with under_way.hold_bisection(repo):
+            scratch.remove_abandoned(repo)
+        return True
+    if path in under_way.list_splits(repo):
+        with under_way.hold_split(repo):
+            split.remove_abandoned(repo)
+        return True
     return False

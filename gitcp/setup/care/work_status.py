@@ -17,8 +17,7 @@ from gitcp.guard import claim_records
 from gitcp.link import condense, relink
 from gitcp.record.journal import stashes
 from gitcp.record.match.sources import LOST, MatchCase
-from gitcp.record.session import find_marker, is_gone, is_home
-from gitcp.record.session.process import is_alive
+from gitcp.record.session import find_marker, is_gone, is_home, process
 from gitcp.record.stream import stream_list
 from gitcp.record.turn import visits
 from gitcp.record.turn.sessions import build_records, get_last_prompt, list_recent
@@ -120,7 +119,7 @@ def _is_of_interest(repo: Repo, state: State) -> bool:
         return True
     if phase == "ended" or _is_worktree_removed(repo, state):
         return False
-    return is_alive(state.get("agent_process"))
+    return process.is_alive(state.get("agent_process"))
 
 
 def _is_worktree_removed(repo: Repo, state: State) -> bool:

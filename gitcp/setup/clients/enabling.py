@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.setup.hook_texts import Write
 
-_VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}([-+][0-9A-Za-z.+-]{1,40})?")
+_VERSION = r"\d{1,6}(\.\d{1,6}){1,3}([-+][0-9A-Za-z.+-]{1,40})?"
 # directories above a program; characters of a package.json
 _ABOVE = 4
 _MOST = 1 << 18
@@ -128,7 +128,7 @@ def _read_package(path: str) -> dict[str, Any]:
 
 
 def _check_version(text: object) -> str:
-    if isinstance(text, str) and _VERSION.fullmatch(text):
+    if isinstance(text, str) and re.fullmatch(_VERSION, text):
         return text
     return ""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gitcp.agents.reading.conversation import describe_calls
+from gitcp.agents.reading import conversation
 from gitcp.checkpoints import redactor, transcripts
 from gitcp.errors import Error
 from gitcp.git.objects import edit_tree
@@ -15,10 +15,9 @@ from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Edit, Opening
 from gitcp.record.session import others
 from gitcp.record.turn import sessions
-from gitcp.steps.back import removed
+from gitcp.steps.back import removed, taking_back
 from gitcp.steps.back.point import Point, mark_lacking
 from gitcp.steps.back.present import KeptEdits, read_kept_edits
-from gitcp.steps.back.taking_back import Change
 from gitcp.text.times import format_utc
 
 TYPE_CHECKING = False
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
     from gitcp.steps.back.present import Moment, Moments, Present
+    from gitcp.steps.back.taking_back import Change
     from gitcp.text.record_types import Version, Writer
 
 _WORDS = {"session": "session", "turn": "prompt", "tool": "edit or command"}
@@ -215,7 +215,7 @@ def _read_commands(repo: Repo, session_id: str, calls: set[str]) -> dict[str, st
         data = transcripts.read_live(path)
     except OSError:
         return {}
-    commands = describe_calls(data, calls)
+    commands = conversation.describe_calls(data, calls)
     if not commands:
         return {}
     redact = redactor.make_redaction(repo, session_id)
@@ -291,5 +291,5 @@ def list_changes(kept: KeptEdits, point: Point) -> dict[str, Change]:
         before = line.before
         if path in changes:
             before = changes[path].before
-        changes[path] = Change(before, line.after)
+        changes[path] = taking_back.Change(before, line.after)
     return {path: one for path, one in sorted(changes.items()) if one.before != one.after}

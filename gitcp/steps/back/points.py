@@ -15,7 +15,7 @@ from gitcp.link import commits
 from gitcp.record import stream
 from gitcp.record.stream import expired_points, stream_list
 from gitcp.record.turn import sessions
-from gitcp.steps import undo
+from gitcp.steps import undo, undo_tree
 from gitcp.steps.back import removed
 from gitcp.steps.back.moments import describe_place, list_moments, name_commands
 from gitcp.steps.back.point import (
@@ -27,7 +27,6 @@ from gitcp.steps.back.point import (
     sort_newest_first,
 )
 from gitcp.steps.back.present import KeptEdits, read_kept_edits
-from gitcp.steps.undo_tree import name_worktree_before
 from gitcp.text import term
 from gitcp.text.ids import SESSION_KEY
 from gitcp.text.spans import abbreviate
@@ -269,7 +268,7 @@ def _list_steps(repo: Repo) -> Iterator[Point]:
             yield Point(
                 step.commit,
                 "safety",
-                name_worktree_before(step, term.format_clock(step.time)),
+                undo_tree.name_worktree_before(step, term.format_clock(step.time)),
                 time=step.time,
                 date=format_utc(step.time),
                 ref=undo.get_ref(repo),

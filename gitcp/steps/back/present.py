@@ -15,7 +15,7 @@ from gitcp.record.journal import copy_journal, credit, cuts, held_lines, read_jo
 from gitcp.record.journal.line_kinds import Edit, Opening, Settlement
 from gitcp.record.looks import taken
 from gitcp.record.snapshot import scan
-from gitcp.steps.back.signatures import find_other_names
+from gitcp.steps.back import signatures
 from gitcp.steps.whose import lineage
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ class Present:
     def is_unchanged(self, paths: Iterable[str]) -> bool:
         """Whether these paths still have the scanned content; reads them again."""
         checked = set(paths)
-        checked -= find_other_names(self.repo, checked)
+        checked -= signatures.find_other_names(self.repo, checked)
         current = scan.read_paths(self.repo, checked, write=False)
         return all(current[path] == self.get_file(path) for path in checked if path in current)
 

@@ -14,7 +14,7 @@ from gitcp.git.objects import Lookup, compare_trees, find_file
 from gitcp.record.journal import INTENT
 from gitcp.record.journal.line_kinds import parse_entry
 from gitcp.record.snapshot import scan
-from gitcp.steps import effects, undo
+from gitcp.steps import effects, under_way, undo
 from gitcp.steps.back import follow_up, ignored, kept_bytes, plan, wishes
 from gitcp.steps.back.carrying_out import Apply
 from gitcp.steps.back.plan import Action, list_effective
@@ -254,14 +254,14 @@ def finish_interrupted(repo: Repo) -> list[str]:
     changed since stays as it is, and a sentence names it.  The staging of steps that had not
     begun is removed.
     """
-    if not list_abandoned(repo):
+    if not under_way.list_steps(repo):
         return []
     sentences: list[str] = []
     with undo.hold_log(repo):
         intent = _read_intent(repo)
         if intent:
             sentences = _finish_intent(repo, intent)
-        for name in list_abandoned(repo):
+        for name in under_way.list_steps(repo):
             Staging(repo, name).remove_all()
     return sentences
 
@@ -327,11 +327,6 @@ def _apply_rest(repo: Repo, staging: Staging, todo: list[Action], intent: Intent
 
 def _get_intent_path(repo: Repo) -> str:
     return repo.join_own(*INTENT)
-
-
-def list_abandoned(repo: Repo) -> list[str]:
-    """The names below rewind/; under the log's lock no process is using any of them."""
-    return files.list_names(repo.join_own("rewind"))
 
 
 @dataclass(slots=True)

@@ -24,13 +24,13 @@ from functools import partial
 
 from gitcp.errors import Error, GitError
 from gitcp.git import WITHOUT_HOOKS, Git, build_person_env, decode_name, files, shell, silence_hooks
-from gitcp.git.files import exclusive, read_file
+from gitcp.git.files import read_file
 from gitcp.git.objects import compare_trees
 from gitcp.git.objects.object_lists import list_files
 from gitcp.git.objects.partial_clone import need_contents
 from gitcp.record import session
 from gitcp.record.session import process
-from gitcp.steps import undo
+from gitcp.steps import under_way, undo
 from gitcp.steps.back import steps, wishes
 from gitcp.steps.step import BISECT
 from gitcp.steps.undo_tree import UndoTree
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
 
-FOLDER = "bisect"
-PREFIX = "gitcp-bisect-"
 # What the person's configuration may not decide in a scratch worktree.
 _SETTINGS = {
     "core.bare": "false",
@@ -75,12 +73,12 @@ class Scratch:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self._name = PREFIX + os.urandom(6).hex()
+        self._name = under_way.PREFIX + os.urandom(6).hex()
         self._note_process = partial(_note_process, repo)
         self._place = os.path.join(tempfile.gettempdir(), self._name)
         self.top = os.path.join(self._place, os.path.basename(repo.worktree) or "worktree")
         self.output = os.path.join(self._place, "output")
-        self._record = repo.join_own(FOLDER, self._name)
+        self._record = repo.join_own(under_way.BISECT, self._name)
         self._tree: str | None = None
         self._times: dict[str, int] = {}  # path -> the second that its file was given
 
@@ -272,11 +270,6 @@ def _fill_submodule(source: str, top: str, oid: str) -> None:
             _fill_submodule(below, os.path.join(top, decode_name(name)), inner)
 
 
-def hold(repo: Repo) -> exclusive:
-    """The lock under which one bisection at a time runs in a worktree; Busy at once if one does."""
-    return exclusive(repo, f"bisect-{repo.worktree_hash}", timeout=0)
-
-
 @contextmanager
 def raising_at_broken_pipe() -> Iterator[None]:
     """Raise SystemExit at SIGPIPE, which would kill the process, so that everything is cleaned up
@@ -298,7 +291,7 @@ def _note_process(repo: Repo, pid: int) -> None:
 
 
 def _get_process_path(repo: Repo) -> str:
-    return repo.join_own(FOLDER, "process")
+    return repo.join_own(under_way.BISECT, "process")
 
 
 def remove_abandoned(repo: Repo) -> None:
@@ -310,16 +303,9 @@ def remove_abandoned(repo: Repo) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(running["pid"], signal.SIGKILL)
     files.remove_private(repo, path)
-    for place in list_scratch(repo):
+    for place in under_way.list_scratch_worktrees(repo):
         remove_folder(place)
-        files.remove_private(repo, repo.join_own(FOLDER, os.path.basename(place)))
-
-
-def list_scratch(repo: Repo) -> list[str]:
-    """The scratch worktrees that are noted here.  Without the lock one of them may be in use."""
-    names = [n for n in files.list_names(repo.join_own(FOLDER)) if n.startswith(PREFIX)]
-    places = [(n, os.fsdecode(read_file(repo.join_own(FOLDER, n)) or b"")) for n in names]
-    return [place for name, place in places if os.path.basename(place) == name]
+        files.remove_private(repo, repo.join_own(under_way.BISECT, os.path.basename(place)))
 
 
 def remove_folder(place: str) -> None:
@@ -374,7 +360,7 @@ class InPlace:
         if not self._first:
             self._first = step.id
             files.write_private(
-                self._repo, _get_place(self._repo), self._first.encode(), durable=True
+                self._repo, under_way.get_place(self._repo), self._first.encode(), durable=True
             )
         self._mover.take_step(lambda: steps.Move(wishes.go_to_tree(tree), step))
 
@@ -393,7 +379,7 @@ class InPlace:
 def finish_in_place(repo: Repo, mover: steps.Mover) -> bool:
     """Undo the steps of a bisection in place, if they are in force; return whether they were.
     Raises Error, with nothing changed, if a file was changed since in the same place."""
-    first = decode_name(read_file(_get_place(repo)) or b"")
+    first = decode_name(read_file(under_way.get_place(repo)) or b"")
     is_in_force = first in UndoTree(undo.read_steps(repo)).in_force
     try:
         if is_in_force:
@@ -403,19 +389,10 @@ def finish_in_place(repo: Repo, mover: steps.Mover) -> bool:
         raise Error(
             f"the worktree is at a tested state, from which {command} goes back: {e}"
         ) from None
-    for path in (_get_process_path(repo), _get_output(repo), _get_place(repo)):
+    for path in (_get_process_path(repo), _get_output(repo), under_way.get_place(repo)):
         files.remove_private(repo, path)
     return is_in_force
 
 
-def is_in_place(repo: Repo) -> bool:
-    """Whether a bisection in place runs, or was killed."""
-    return os.path.exists(_get_place(repo))
-
-
-def _get_place(repo: Repo) -> str:
-    return repo.join_own(FOLDER, "in-place")
-
-
 def _get_output(repo: Repo) -> str:
-    return repo.join_own(FOLDER, "output")
+    return repo.join_own(under_way.BISECT, "output")

@@ -26,7 +26,6 @@ from gitcp.git import (
     silence_hooks,
 )
 from gitcp.git.commit_message import KEY
-from gitcp.git.files import exclusive
 from gitcp.git.objects import compare_trees, edit_tree, find_tree, need_commit, object_lists
 from gitcp.link import commit_sessions, disclosure
 from gitcp.record import match, session
@@ -34,7 +33,7 @@ from gitcp.record.journal import settling
 from gitcp.record.session import make_id, others
 from gitcp.record.snapshot import index
 from gitcp.record.stream import writing
-from gitcp.steps import effects, undo
+from gitcp.steps import effects, under_way, undo
 from gitcp.steps.back.plan import OURS
 from gitcp.steps.commits import person_hooks, stage
 from gitcp.steps.commits.division import Division
@@ -130,8 +129,6 @@ class IndexChange:
     new: index.Entries
 
 
-FOLDER = "split"
-_LINKS = "links"  # the file there of what is to be stored of the commits
 _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
 
@@ -434,7 +431,7 @@ class Bench:
         """author: the commit whose author and date the commits get, None: the person, now."""
         self._repo = repo
         self._author = author
-        self._place = repo.join_own(FOLDER, make_id())
+        self._place = repo.join_own(under_way.SPLIT, make_id())
         self.head = head
 
     def __enter__(self) -> Bench:
@@ -537,20 +534,9 @@ def _write_hooks(repo: Repo, folder: str) -> None:
             os.chmod(path, 0o700)
 
 
-def hold(repo: Repo) -> exclusive:
-    """The lock under which one process at a time splits; Busy at once if one does."""
-    return exclusive(repo, f"split-{repo.worktree_hash}", timeout=0)
-
-
-def list_scratch(repo: Repo) -> list[str]:
-    """The repositories of this worktree's splits.  Without the lock one of them may be in use."""
-    names = [name for name in files.list_names(repo.join_own(FOLDER)) if name != _LINKS]
-    return [repo.join_own(FOLDER, name) for name in names]
-
-
 def remove_abandoned(repo: Repo) -> None:
     """Remove the repositories that kills left.  The caller holds the lock."""
-    for path in list_scratch(repo):
+    for path in under_way.list_splits(repo):
         remove_folder(path)
 
 
@@ -609,18 +595,13 @@ def note_links(repo: Repo, made: Sequence[Made], replaced: str) -> None:
         link = Link(one.commit, one.parent, replaced, share.session_id, share.checkpoint_id, paths)
         links.append(asdict(link))
     data = json.dumps(links).encode()
-    files.write_private(repo, _get_links_path(repo), data, durable=True)
-
-
-def is_unlinked(repo: Repo) -> bool:
-    """Whether there is something to store of commits, unless their split runs."""
-    return os.path.exists(_get_links_path(repo))
+    files.write_private(repo, under_way.get_links_path(repo), data, durable=True)
 
 
 def finish(ctx: Context) -> None:
     """Store what a killed split has not stored of its commits; nothing while a split runs."""
     try:
-        with hold(ctx.repo):
+        with under_way.hold_split(ctx.repo):
             link(ctx)
     except Busy:
         return
@@ -629,12 +610,12 @@ def finish(ctx: Context) -> None:
 def link(ctx: Context) -> None:
     """Store the checkpoint of each commit that was noted and that HEAD has, and move the streams
     on.  The caller holds the lock."""
-    stored = files.load_cache(_get_links_path(ctx.repo), [_LINK]) or []
+    stored = files.load_cache(under_way.get_links_path(ctx.repo), [_LINK]) or []
     links = [Link(**one) for one in stored]
     if links and object_lists.is_ancestor(ctx.repo, links[-1].commit, "HEAD"):
         for n, one in enumerate(links):
             _link_one(ctx, one, is_first=not n, is_last=one is links[-1])
-    files.remove_private(ctx.repo, _get_links_path(ctx.repo))
+    files.remove_private(ctx.repo, under_way.get_links_path(ctx.repo))
 
 
 def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
@@ -680,7 +661,3 @@ def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None
         commit_sessions.store_sessions(repo, commit, checkpoint_id, [(state, linked)], old, noted)
     ctx.keep(state)
     return {one.session_id}
-
-
-def _get_links_path(repo: Repo) -> str:
-    return repo.join_own(FOLDER, _LINKS)

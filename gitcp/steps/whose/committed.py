@@ -7,8 +7,7 @@ from functools import partial
 
 from gitcp.errors import GitError, NoJj
 from gitcp.git import jj
-from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree
-from gitcp.git.objects.merging import merge_blobs, merge_versions
+from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree, merging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,10 +46,10 @@ class Committed:
         base = _find_merge_base(self._repo, head, other)
         before = find_tree(objects, base)
         after = find_tree(objects, other)
-        merge = partial(merge_blobs, self._repo, store=False)
+        merge = partial(merging.merge_blobs, self._repo, store=False)
         for path, old, new in compare_trees(objects, before, after):
             ours = self.find(path)
-            merged, _ = merge_versions(old, ours, new, merge)
+            merged, _ = merging.merge_versions(old, ours, new, merge)
             if merged != ours:
                 self.merged[path] = merged
 

@@ -3,12 +3,10 @@ which were made since a moment."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitcp.record.journal import credit
 from gitcp.record.journal.credit import RESTORED
 from gitcp.record.journal.line_kinds import Closing, Edit, Opening
-from gitcp.text import ids
+from gitcp.text import ids, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Version
 
 
-@dataclass(slots=True)
+@value_class
 class Moment:
     """The beginning or the end of a turn or tool use.  since: the edits since then.  number: that
     of its line."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
 
 from gitcp import git
 from gitcp.errors import Error
 from gitcp.git import encode_name, refs
 from gitcp.git.objects import Lookup, compare_trees, find_tree
+from gitcp.lines import uncommitted
 from gitcp.lines.edit_lines import Edits
-from gitcp.lines.uncommitted import convert_content
 from gitcp.record import journal, looks
 from gitcp.record.journal import credit, cuts, held_lines
 from gitcp.record.journal.edits import list_open_paths_in
@@ -31,6 +30,7 @@ from gitcp.steps.whose.path_history import (
     get_writer,
     read_text,
 )
+from gitcp.text import value_class
 from gitcp.text.ids import REGULAR, UNKNOWN, build_change
 from gitcp.text.line_evidence import split_lines
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 20  # bytes of a file that is read to divide its lines
 
 
-@dataclass(slots=True)
+@value_class
 class Home:
     """A session, and git's names of the worktrees in which it is."""
 
@@ -55,13 +55,13 @@ class Home:
     worktrees: list[str]
 
 
-@dataclass(slots=True)
+@value_class
 class OpenWork:
     """The uncommitted work of sessions.
 
     places: worktree id -> path -> the sessions whose work is there."""
 
-    places: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    places: dict[str, dict[str, set[str]]]
 
     def map_places(self, session_id: str) -> dict[str, list[str]]:
         """worktree id -> the paths with work of a session; no worktree without one."""
@@ -79,7 +79,7 @@ class OpenWork:
 
 def read_open_work(repo: Repo, homes: Sequence[Home]) -> OpenWork:
     """The work in this worktree, and in those of sessions.  Nothing is written."""
-    work = OpenWork()
+    work = OpenWork({})
     if repo.top:
         work.places[repo.worktree_id] = _divide_here(repo)
     for home in homes:
@@ -99,7 +99,7 @@ def set_files(repo: Repo, records: Sequence[Any]) -> OpenWork:
     if homes:
         work = read_open_work(repo, homes)
     else:
-        work = OpenWork()
+        work = OpenWork({})
     for record in readable:
         if "turns" not in record and not record.get("streams"):
             continue  # of the original program, which has its own list
@@ -205,7 +205,7 @@ def _hold_contents(repo: Repo, entries: Mapping[str, Version]) -> None:
             if os.lstat(full).st_size > _LARGEST:
                 continue
             with open(full, "rb") as file:
-                data = convert_content(repo, path, entry[1], file.read())
+                data = uncommitted.convert_content(repo, path, entry[1], file.read())
         except OSError:
             continue  # it has just gone
         repo.objects.ahead.hold(entry[1], "blob", data)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitcp.git.objects import find_file
 from gitcp.steps.whose import lineage, parts
-from gitcp.text import line_replay
+from gitcp.text import line_replay, value_class
 from gitcp.text.carry.moves import find_moved
 from gitcp.text.carry.text import Text
 from gitcp.text.ids import PERSON, REGULAR, UNKNOWN
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Entry, Version, Writer
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class Change:
     """The entries of a path before and after."""
 
@@ -31,7 +29,7 @@ class Change:
     new: Version
 
 
-@dataclass(slots=True)
+@value_class
 class Texts:
     """The contents of a path before and after."""
 
@@ -39,7 +37,7 @@ class Texts:
     new: bytes
 
 
-@dataclass(slots=True)
+@value_class
 class Move:
     """A file that was moved or copied to a path.
 

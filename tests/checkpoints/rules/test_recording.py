@@ -32,7 +32,7 @@ ME, YOU = "me@example.com", "you@example.com"
 def test_a_clone_records_from_a_line_that_says_so_to_the_next(
     events: list[tuple[str, str, int, str]], want: dict[str, list[tuple[int, int | None]]]
 ) -> None:
-    assert line_authors.build_periods(map(Recording._make, events)) == want
+    assert line_authors.build_periods([Recording(*event) for event in events]) == want
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from gitcp.errors import Error
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
+from gitcp.steps import under_way
 from gitcp.steps.commits import split
 from gitcp.text.short_ids import shorten_id
 from tests.steps.rewind.going import done, run
@@ -520,7 +521,7 @@ def test_a_split_that_cannot_begin_leaves_nothing(world: World) -> None:
     repo = Repo.find(str(world.path))
     with Objects(repo), pytest.raises(Error), split.Bench(repo, "1" * 40, None):
         pass
-    assert split.list_scratch(repo) == []
+    assert under_way.list_splits(repo) == []
 
 
 def move(world: World, agent: Agent, old: str, new: str) -> None:
