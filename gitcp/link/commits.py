@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 
     Converted = TypeVar("Converted")
     _Fields = tuple[bytes, bytes, bytes]
-    Subject = tuple[str, str]  # "commit", "temporary", "checkpoint" or "session"; oid or id
 
 _KEYS = "oid tree parents author email date day time message".split()
 # Only the message and the note may have newlines; no field has a NUL.
@@ -459,6 +458,15 @@ _STORED = (
 )
 
 
+class Subject(NamedTuple):
+    """What a name means.
+
+    kind: "commit", "temporary", "checkpoint" or "session"; '' for a point.  key: the oid or id."""
+
+    kind: str
+    key: str
+
+
 class Unknown(Error):
     """A name that no commit, checkpoint or session has."""
 
@@ -472,7 +480,7 @@ def resolve_name(repo: Repo, name: str) -> Subject:
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
     if ids_.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
-        return "checkpoint", name
+        return Subject("checkpoint", name)
     commit = _find_commit(repo, name)
     if commit:
         return _identify_commit(repo.objects, commit)
@@ -497,12 +505,12 @@ def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | No
     if name not in (*checkpoint_ids, *sessions) and len(checkpoint_ids) + len(sessions) > 1:
         raise Error(f"ambiguous name '{name}': {' '.join([*checkpoint_ids, *sessions][:20])}")
     if sessions:
-        return "session", sessions[0]
+        return Subject("session", sessions[0])
     if checkpoint_ids:
-        return "checkpoint", checkpoint_ids[0]
+        return Subject("checkpoint", checkpoint_ids[0])
     stored = _list_stored(repo, name)
     if stored:
-        return ("session", pick_id(name, stored))
+        return Subject("session", pick_id(name, stored))
     return None
 
 
@@ -517,8 +525,12 @@ def find_temporary(repo: Repo, name: str) -> str | None:
     except Error:
         return None  # a damaged committed one, which its reader reports
     commit = _find_commit(repo, name)
-    kind, oid = _identify_commit(repo.objects, commit) if commit else ("", "")
-    return oid if kind == "temporary" else None
+    if commit is None:
+        return None
+    subject = _identify_commit(repo.objects, commit)
+    if subject.kind != "temporary":
+        return None
+    return subject.key
 
 
 def _find_commit(repo: Repo, name: str) -> str | None:
@@ -543,9 +555,9 @@ def _identify_commit(objects: Objects, oid: str) -> Subject:
     if stream.find_trailer(message, SESSION_KEY):
         last = subject.rpartition(" ")[2]
         if subject.startswith(_STORED) and ids_.is_checkpoint_id(last):
-            return "checkpoint", last
-        return "temporary", oid
-    return "commit", oid
+            return Subject("checkpoint", last)
+        return Subject("temporary", oid)
+    return Subject("commit", oid)
 
 
 def _list_stored(repo: Repo, name: str) -> list[str]:

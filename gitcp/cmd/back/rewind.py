@@ -166,7 +166,7 @@ def _find_kind(repo: Repo, word: str) -> str:
     except points.NoPoint:
         pass
     try:
-        return commits.resolve_name(repo, word)[0]
+        return commits.resolve_name(repo, word).kind
     except commits.Unknown:
         return ""
 

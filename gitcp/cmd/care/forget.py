@@ -129,10 +129,10 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo):
         recorded = commits.find_recorded(repo, args.name, every=True)
-        if recorded is None and summaries.has_session(repo, args.name):
-            recorded = "session", args.name
-    if recorded is None:
-        raise Error(f"no such checkpoint or session: '{args.name}'")
+        if recorded is None:
+            if summaries.has_session(repo, args.name):
+                return Choice(session_id=args.name)
+            raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = recorded
     if kind == "session":
         return Choice(session_id=name)

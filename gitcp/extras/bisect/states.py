@@ -125,7 +125,7 @@ def _find_tree(present: Present, name: str) -> tuple[str, int]:
             return moments.read_tree(present, point.id).tree, point.time * _SECOND
         return named.read_tree(repo, point), point.time * _SECOND
     tree = named.find_tree(repo, name)
-    oid = commits.resolve_name(repo, name)[1]
+    oid = commits.resolve_name(repo, name).key
     commit = read_commit(repo.objects, oid)
     return tree, (parse_ident(commit["committer"])[1] if commit else 0) * _SECOND
 

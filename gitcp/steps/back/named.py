@@ -81,7 +81,7 @@ def _find(repo: Repo, name: str) -> _Meant:
         subject = commits.resolve_name(repo, name)
     except commits.Unknown as e:
         try:
-            return _Meant(points.find_point(repo, name), ("", ""))
+            return _Meant(points.find_point(repo, name), commits.Subject("", ""))
         except points.NoPoint:
             raise e from None
     kind, key = subject
