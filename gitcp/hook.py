@@ -132,14 +132,22 @@ def _judge_push(repo: Repo, args: Sequence[str], stdin: Sequence[str]) -> int:
 def _run_agent_hook(argv: Sequence[str]) -> int:
     started: list[tuple[Repo, Event]] = []  # the starts of calls
     is_stream = argv == ["event"]
-    for repo, event in events.read_records(_warn_person) if is_stream else events.read_call(argv):
-        status = run(repo, event)
+    if is_stream:
+        start = os.getcwd()
+        located = events.read_records(_warn_person)
+    else:
+        start = ""
+        located = events.read_call(argv)
+    for repo, event in located:
+        status = _run_there(repo, event)
         if status:
             if event.get("guest") and "tool" in event:
                 _end_refused(started, event)
             return status
         if event["event"] == "tool-start" and "tool" in event:
             started.append((repo, event))
+        if start:  # the next event may be of another repository
+            os.chdir(start)
     return OK
 
 
@@ -147,8 +155,13 @@ def _end_refused(started: Sequence[tuple[Repo, Event]], refused: Event) -> None:
     """End a call that one repository has refused in those where it has started."""
     for repo, event in started:
         if event["tool"].get("id") == refused["tool"].get("id"):
-            os.chdir(repo.worktree)
-            run(repo, {**event, "event": "tool-end"})
+            _run_there(repo, {**event, "event": "tool-end"})
+
+
+def _run_there(repo: Repo, event: Event) -> int:
+    """run() an agent's event in the worktree of its repository."""
+    os.chdir(repo.worktree)
+    return run(repo, event)
 
 
 def run(repo: Repo, first: Event | GitEvent) -> int:

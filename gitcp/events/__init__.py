@@ -192,7 +192,6 @@ def read_call(argv: Sequence[str]) -> Events:
 
 def _read_external(name: str, hook: str, data: bytes) -> Events:
     """The events that the adapter of an agent on PATH makes of a payload."""
-    start = os.getcwd()
     try:
         from gitcp.setup import adapters
 
@@ -201,7 +200,6 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
         return  # nothing is recorded where the agent works
     for event in client.read_events(hook, data):
         yield from _locate_event(client, event)
-        os.chdir(start)
 
 
 def read_records(warn: Callable[[str], None]) -> Events:
@@ -232,12 +230,11 @@ def read_records(warn: Callable[[str], None]) -> Events:
         if client and client.FORM != "run":
             client = None
         yield from _locate_event(client, event)
-        os.chdir(start)
 
 
 def _locate_event(client: Client | None, event: Event) -> Events:
-    """The event with the repository of its session, then with the others in which the session is;
-    changes into the worktree of each."""
+    """The event with the repository of its session, then with the others in which the session
+    is."""
     home: Repo | None = None
     for home, each in _locate_home(client, event):
         yield home, each
@@ -246,13 +243,11 @@ def _locate_event(client: Client | None, event: Event) -> Events:
         from gitcp.record.turn.visits import list_events
 
         visited = list_events(event, home, lambda: _read_last_prompt(client, event))
-        for repo, each in visited:
-            os.chdir(repo.worktree)
-            yield repo, each
+        yield from visited
 
 
 def _locate_home(client: Client | None, event: Event) -> Events:
-    """The event with the repository of its session; changes into its worktree.
+    """The event with the repository of its session.
 
     An unknown session began before gitcp was installed, or its prompt did not arrive: its first
     tool call begins the turn.
@@ -269,10 +264,9 @@ def _locate_home(client: Client | None, event: Event) -> Events:
     except NoJj as e:
         tell(event, f"gitcp: {e}")
         return
-    folder, repo = home or home_of_unknown or ("", None)
+    repo = home or home_of_unknown
     if repo is None or record.is_off(repo):
         return
-    os.chdir(folder)
     if client:
         _note_event(repo, client.NAME)
     if client and client.exports():
@@ -314,8 +308,8 @@ def _parse_payload(data: bytes) -> Record:
     return value
 
 
-def _locate(event: Event, project: str = "") -> tuple[str, Repo] | None:
-    """(directory, repository around it) of an agent's event: the worktree of its session.
+def _locate(event: Event, project: str = "") -> Repo | None:
+    """The repository of an agent's event: the worktree of its session.
 
     project: the directory in which the agent was started, if its client tells.  A prompt is about
     its own directory, unless that is in another repository than the project.
@@ -336,7 +330,7 @@ def _locate(event: Event, project: str = "") -> tuple[str, Repo] | None:
         if fresh and project and folder != project and _is_outside(repo, project):
             continue
         if fresh or record.is_off(repo):
-            return folder, repo
+            return repo
         state = record.open_context(repo).read_state(event["session_id"], rebuild=False)
         if state is None or state.get("guest"):
             record.leave_all()
@@ -344,8 +338,8 @@ def _locate(event: Event, project: str = "") -> tuple[str, Repo] | None:
         home = state.get("worktree_path")
         if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
             record.leave_all()
-            return home, Repo.find_at(home)
-        return folder, repo
+            return Repo.find_at(home)
+        return repo
     return None
 
 
@@ -362,7 +356,7 @@ def _is_outside(repo: Repo, project: str) -> bool:
 _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 
 
-def _locate_unheard(event: Event, project: str = "") -> tuple[str, Repo] | None:
+def _locate_unheard(event: Event, project: str = "") -> Repo | None:
     """Like _locate(), for a tool call of a session without a state: the client's project, not the
     target of a `cd`, unless that is in a registered repository; None if gitcp is not enabled
     there."""
@@ -386,7 +380,7 @@ def _locate_unheard(event: Event, project: str = "") -> tuple[str, Repo] | None:
         record.leave_all()
         if known:
             return None  # a guest here
-    return folder, repo
+    return repo
 
 
 def _note_event(repo: Repo, agent: str) -> None:
