@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.agents.reading.conversation import CallContext, Entry
+    from gitcp.lines.blame import BlamedLine
+    from gitcp.terminal.hits import Hit
     from gitcp.text.record_types import Record
 
 
@@ -87,7 +89,7 @@ class Repository:
                 return record
         raise Error(f"'{name}' names a session or a point, not a checkpoint")
 
-    def blame(self, path: str, revision: str = "") -> list[Record]:
+    def blame(self, path: str, revision: str = "") -> list[BlamedLine]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
         request = blame_options.ask_file(path, revision)
         with self._open_objects() as repo:
@@ -109,7 +111,7 @@ class Repository:
 
     def search(
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any
-    ) -> tuple[list[Record], int]:
+    ) -> tuple[list[Hit], int]:
         """(the turns that a query finds (gitcp-search(1)), best first, at most `most`; the number
         of further ones).  options: of store.search.search.find_hits()."""
         query = parse_query(words)

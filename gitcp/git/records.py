@@ -15,7 +15,7 @@ from gitcp.text import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, BinaryIO
 
     from gitcp.text.record_types import Record
@@ -68,7 +68,7 @@ def read_records(stream: BinaryIO) -> Iterator[Record]:
         yield value
 
 
-def write_records(stream: BinaryIO, records: Iterable[Record]) -> None:
+def write_records(stream: BinaryIO, records: Iterable[Mapping[str, object]]) -> None:
     """Write each record as it comes: at once to a terminal and from a slow producer, else many
     together.
 
@@ -133,7 +133,7 @@ def load_entry(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def dump_record(record: Record) -> bytes:
+def dump_record(record: Mapping[str, object]) -> bytes:
     """One record as a line of JSON, without the newline, as orjson writes it."""
     written = _COUNTS.get("written", 0)
     few = "orjson" not in sys.modules and written < _MUCH_OUT
@@ -153,7 +153,7 @@ def dump_record(record: Record) -> bytes:
         return orjson.dumps(_pack(record))
 
 
-def _dump_small(record: Record) -> bytes:
+def _dump_small(record: Mapping[str, object]) -> bytes:
     """A record as orjson would write it; b"" for one with a value, or a number, that orjson alone
     writes in its way."""
     try:

@@ -16,6 +16,7 @@ from gitcp.lines.committed import history
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import NotRequired
 
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.git import Config, Git
@@ -24,7 +25,20 @@ if TYPE_CHECKING:
     from gitcp.lines.blame_options import Options
     from gitcp.lines.committed.evidence import Evidence
     from gitcp.lines.porcelain import BlameEntry, Groups, Name
-    from gitcp.text.record_types import Record
+
+    class BlamedLine(Author):
+        """A record `line` (gitcp-record(5)).  time: in s since 1970, None: not known.  guess: with
+        --coarse, the likely author of a line whose author is unknown."""
+
+        type: str
+        line: int
+        commit: str
+        original_line: int
+        path: str
+        author: str
+        time: int | None
+        content: str
+        guess: NotRequired[Author]
 
     # Lines of the table: with count, the shown author (None: git's own), their content.
     Part = tuple[BlameEntry, Name | None, bytes]
@@ -66,19 +80,19 @@ def _leave_out_headers(entry: BlameEntry) -> BlameEntry:
 
 def build_records(
     repo: Repo, options: Options, blamed: Groups, evidence: Evidence
-) -> Iterator[Record]:
+) -> Iterator[BlamedLine]:
     """Yield a record `line` for each line (gitcp-record(5)).  blamed: as for format_table()."""
     entries = porcelain.complete_entries(blamed.entries)
     lines = _Lines(repo, options, evidence, entries)
     for entry in blamed.list_lines():
         author = lines.find_author(entry)
-        record: Record = {
+        record: BlamedLine = {
             "type": "line",
             "line": entry.final,
             "commit": entry.oid,
             "original_line": entry.orig,
             "path": entry.path,
-            **author,
+            **author,  # type: ignore[typeddict-item]
             "author": decode_name(dict(entry.headers).get(b"author", b"")),
             "time": lines.find_time(entry, author),
             "content": decode_name(entry.content or b""),

@@ -16,12 +16,10 @@ from gitcp.text.spans import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.agents.reading.conversation import CallContext, Entry
-
-    LineRecord = Mapping[str, Any]  # of type `line`
+    from gitcp.lines.blame import BlamedLine
 
 
 @dataclass(slots=True)
@@ -56,17 +54,17 @@ def quote_lines(lines: Iterable[str], mark: str) -> str:
     return "\n".join(told)
 
 
-def format_blame(records: Iterable[LineRecord]) -> Iterator[str]:
+def format_blame(records: Iterable[BlamedLine]) -> Iterator[str]:
     """A line for each run of a file's lines with the same author and commit."""
     for _, run in groupby(records, _get_author_fields):
         yield _format_run([*run])
 
 
-def _get_author_fields(record: LineRecord) -> tuple[object, ...]:
+def _get_author_fields(record: BlamedLine) -> tuple[object, ...]:
     return tuple(record[key] for key in ("commit", "who", "session_id", "turn_id", "author"))
 
 
-def _format_run(run: list[LineRecord]) -> str:
+def _format_run(run: list[BlamedLine]) -> str:
     first = run[0]
     where = f"{first['line']}"
     if len(run) > 1:
@@ -77,7 +75,7 @@ def _format_run(run: list[LineRecord]) -> str:
     return f"{where}  {commit}  {name_author(first)}"
 
 
-def name_author(record: LineRecord) -> str:
+def name_author(record: BlamedLine) -> str:
     """Who wrote a line: agent, session, number and prompt, or what is known instead."""
     if record["who"] == "session":
         number = ""
@@ -100,7 +98,7 @@ _ANSWER = 600
 UNSAVED = "changed in the editor: not saved yet"
 
 
-def format_hover(record: LineRecord, conversation: Conversation, subject: str) -> str:
+def format_hover(record: BlamedLine, conversation: Conversation, subject: str) -> str:
     """The author of a line, its prompt, the agent's words about it, and its commit."""
     lines = [_format_author(record)]
     if record["who"] == "session":
@@ -117,13 +115,16 @@ def format_hover(record: LineRecord, conversation: Conversation, subject: str) -
     return "\n\n".join(lines)
 
 
-def _format_author(record: LineRecord) -> str:
+def _format_author(record: BlamedLine) -> str:
     if record["who"] == "session":
         model = ""
         if record["model"]:
             model = f" ({record['model']})"
         return f"{name_turn(record)}{model}, session {shorten_id(record['session_id'])}"
-    return origins.describe_other_author(record, record["commit"].strip("0"))
+    is_committed = bool(record["commit"].strip("0"))
+    return origins.describe_other_author(
+        record["who"], record["agent"], record["author"], is_committed
+    )
 
 
 def _choose_answer(conversation: Conversation) -> str:
@@ -138,7 +139,7 @@ def _choose_answer(conversation: Conversation) -> str:
     return text[:_ANSWER].rstrip() + "…"
 
 
-def name_turn(record: LineRecord) -> str:
+def name_turn(record: BlamedLine) -> str:
     """The name of a turn: its agent, and the number of its prompt."""
     number = ""
     if record["number"] is not None:
@@ -146,7 +147,7 @@ def name_turn(record: LineRecord) -> str:
     return f"{record['agent'] or 'Agent'}{number}"
 
 
-def list_lenses(records: Sequence[LineRecord | None]) -> Iterator[tuple[int, str]]:
+def list_lenses(records: Sequence[BlamedLine | None]) -> Iterator[tuple[int, str]]:
     """(index of the first line, title) of the lens of each run of lines from the same turn.
 
     records: one for each line of a text, None if its author is unknown.
@@ -159,13 +160,13 @@ def list_lenses(records: Sequence[LineRecord | None]) -> Iterator[tuple[int, str
         start += len(lines)
 
 
-def _identify_turn(record: LineRecord | None) -> tuple[str, str] | None:
+def _identify_turn(record: BlamedLine | None) -> tuple[str, str] | None:
     if not record or record["who"] != "session":
         return None
     return record["session_id"], record["turn_id"]
 
 
-def format_turn(record: LineRecord, conversation: Conversation, subject: str) -> str:
+def format_turn(record: BlamedLine, conversation: Conversation, subject: str) -> str:
     """The turn that wrote a line, as text."""
     entries = [f"[{role}] {text}" for role, text in conversation.entries]
     if not entries:

@@ -36,11 +36,10 @@ from gitcp.text.console import escape_unprintable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn, TypeVar
 
     from gitcp.commands import Rows
-    from gitcp.text.record_types import Record
     from gitcp.text.spans import Line
 
     Shown = TypeVar("Shown")
@@ -422,7 +421,7 @@ def show_escaped(text: str) -> str:
     return "".join(part if n % 2 else escape_unprintable(part) for n, part in enumerate(parts))
 
 
-def write_records(records: Iterable[Record]) -> int:
+def write_records(records: Iterable[Mapping[str, object]]) -> int:
     """Write records to standard output; return OK."""
     record.write_records(sys.stdout.buffer, _show_alone(records, term.hide_progress))
     return OK

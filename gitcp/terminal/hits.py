@@ -13,11 +13,41 @@ from gitcp.text.spans import abbreviate, clip, count_cells, count_noun, join_wor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import NotRequired, TypedDict
 
     from gitcp.text.spans import Ago, Line
 
-    Hit = Mapping[str, Any]
+    class HitCommit(TypedDict):
+        """A commit that a found turn wrote.  time: in s since 1970.  live: a branch has it."""
+
+        oid: str
+        checkpoint_id: str
+        author: str
+        time: float
+        message: str
+        live: bool
+
+    class Hit(TypedDict):
+        """A turn that was found, as the record `hit` (gitcp-record(5)) has it.
+
+        time: in s since 1970, 0: not known.  commits: the one that carried the words first.
+        snippet: words around what matched, which stands between \\1 and \\2.  found_in: a key of
+        _LABELS.  turn: its number in the index, until the hit is complete."""
+
+        session_id: str
+        number: int
+        time: float
+        agent: str
+        branch: str
+        prompt: str
+        files: list[str]
+        checkpoint_ids: list[str]
+        commits: list[HitCommit]
+        score: float
+        snippet: str
+        found_in: str
+        turn: NotRequired[int]
+
 
 _MOST = 2  # hits of a session that are shown
 _COMPACT = 200  # bytes of a line of --compact
@@ -221,7 +251,7 @@ def _mark_words(line: Line, words: set[str]) -> Line:
 
 def format_compact(hit: Hit) -> str:
     """A hit as one line of JSON of at most 200 bytes: ids, files, snippet."""
-    row: dict[str, Any] = {"turn": f"{shorten_id(hit['session_id'])} #{hit['number']}"}
+    row = {"turn": f"{shorten_id(hit['session_id'])} #{hit['number']}"}
     if hit["commits"]:
         row["commit"] = abbreviate(hit["commits"][0]["oid"])
         row["checkpoint"] = hit["commits"][0]["checkpoint_id"]

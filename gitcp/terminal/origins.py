@@ -54,7 +54,9 @@ class _Drawing:
         yield from self._draw_place(origin)
         yield []
         if origin["who"] != "session":
-            yield self._cut([(describe_other_author(origin, origin["commit"]), "")])
+            who = origin["who"]
+            other = describe_other_author(who, origin["agent"], origin["author"], origin["commit"])
+            yield self._cut([(other, "")])
             yield from self._draw_commit(origin)
             return
         prompt = prompt_text.name_prompt(origin["prompt"]) or origin["prompt"]
@@ -210,18 +212,17 @@ def _name_session(origin: Record) -> str:
     return f"{agent}{model}, session {shorten_id(origin['session_id'])}{number}"
 
 
-def describe_other_author(record: Mapping[str, Any], commit: object) -> str:
+def describe_other_author(who: str, agent: str, author: str, commit: object) -> str:
     """Who wrote a line that is no session's; commit: whether a commit has it."""
-    if record["who"] == "unknown" and record["agent"]:
-        agent = record["agent"]
+    if who == "unknown" and agent:
         return f"{NOT_RECORDED}: a conversation of {agent} may have written it ('gitcp import')"
-    if record["who"] == "unknown":
+    if who == "unknown":
         return UNSEEN
     if not commit:
         return "yours: no agent wrote it"
-    if record["who"] == "unrecorded":
-        return UNSEEN + (f"; the commit names {record['agent']}" if record["agent"] else "")
-    return f"written by {record['author']}"
+    if who == "unrecorded":
+        return UNSEEN + (f"; the commit names {agent}" if agent else "")
+    return f"written by {author}"
 
 
 def _expand(row: str) -> str:

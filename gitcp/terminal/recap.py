@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from gitcp.terminal.rows import ID, NO_LIMIT, WHO
 from gitcp.terminal.status import SCREEN
@@ -26,10 +25,56 @@ from gitcp.text.times import spell_day
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NotRequired, TypedDict
 
+    from gitcp.text.record_types import Record, Usage
     from gitcp.text.spans import Line
 
-    Shown = Mapping[str, Any]
+    class RecapCommit(TypedDict):
+        """A commit.  own: it is the person's.  prompts: those of its session that led to it, the
+        oldest first."""
+
+        oid: str
+        author: str
+        message: str
+        own: bool
+        prompts: NotRequired[list[str]]
+
+    class RecapSession(TypedDict):
+        """A session in the commits of a day and a branch.  prompts: the oldest first."""
+
+        session_id: str
+        agent: str
+        branch: str
+        prompts: list[str]
+        commits: list[RecapCommit]
+        files: list[str]
+
+    class RecapDay(TypedDict):
+        """A day.  lines: author -> lines added.  commits: those without a session."""
+
+        day: str
+        lines: dict[str, int]
+        sessions: list[RecapSession]
+        commits: list[RecapCommit]
+
+    class OwnDay(RecapDay):
+        """A day with the person's sessions and commits alone.  others: those of other people."""
+
+        others: list[RecapCommit]
+
+    class Recap(TypedDict):
+        """A record `recap` (gitcp-record(5)).  open: the records of sessions with open work."""
+
+        type: str
+        repository: str
+        commits: int
+        sessions: int
+        added: dict[str, int]
+        tokens: Usage
+        days: list[RecapDay]
+        open: list[Record]
+
 
 _DAY = 11  # cells of the name of a day
 _PROMPTS = 2  # of one commit
@@ -90,7 +135,7 @@ class _Day:
 
 
 def draw_recap(
-    records: Sequence[Shown], calendar: Calendar, width: int, *, is_full: bool = False
+    records: Sequence[Recap], calendar: Calendar, width: int, *, is_full: bool = False
 ) -> Iterator[Line]:
     """The recaps of repositories: days, newest first, with the person's own sessions and commits,
     others' commits as a count; last what is not committed.
@@ -128,7 +173,7 @@ def _draw_days(days: Sequence[_Day], room: int) -> Iterator[Line]:
         yield [(f"and {count_noun(left, 'earlier day')}: 'gitcp recap -v'", "dim")]
 
 
-def _draw_open(sessions: Sequence[Shown]) -> list[Line]:
+def _draw_open(sessions: Sequence[Record]) -> list[Line]:
     if not sessions:
         return []
     files = set()
@@ -139,7 +184,7 @@ def _draw_open(sessions: Sequence[Shown]) -> list[Line]:
     return [[("not committed: ", "yellow"), (f"{counted} ('gitcp status')", "")]]
 
 
-def _build_day(day: Shown, calendar: Calendar, width: int) -> _Day:
+def _build_day(day: OwnDay, calendar: Calendar, width: int) -> _Day:
     made = _Day(_draw_head(day, calendar, width))
     for session in day["sessions"]:
         made.items.append(_list_session_lines(session, width))
@@ -148,7 +193,7 @@ def _build_day(day: Shown, calendar: Calendar, width: int) -> _Day:
     return made
 
 
-def _draw_head(day: Shown, calendar: Calendar, width: int) -> Line:
+def _draw_head(day: OwnDay, calendar: Calendar, width: int) -> Line:
     commits = {c["oid"] for c in day["commits"]}
     commits |= {c["oid"] for session in day["sessions"] for c in session["commits"]}
     counts = []
@@ -168,7 +213,7 @@ def _draw_head(day: Shown, calendar: Calendar, width: int) -> Line:
     return [(start, "yellow"), (pad(words, max(1, room)), ""), (f"  {numbers}", "dim")]
 
 
-def _list_lines(day: Shown) -> list[str]:
+def _list_lines(day: OwnDay) -> list[str]:
     """The lines of a day of _choose_own() by author: `agents +37`, `you +4`."""
     lines = day["lines"]
     people = "people" if day["others"] else "you"
@@ -178,7 +223,7 @@ def _list_lines(day: Shown) -> list[str]:
     return [f"{name} +{format_number(count)}" for name, count in counts if count]
 
 
-def _count_others(day: Shown, quote: Callable[[str], str] = str) -> str:
+def _count_others(day: OwnDay, quote: Callable[[str], str] = str) -> str:
     """The commits of other people on a day of _choose_own(); quote: for their names."""
     names = [*dict.fromkeys(commit["author"] for commit in day["others"])]
     if not names:
@@ -190,7 +235,7 @@ def _count_others(day: Shown, quote: Callable[[str], str] = str) -> str:
     return f"{count_noun(len(day['others']), 'commit')} by {several}"
 
 
-def _list_session_lines(session: Shown, width: int) -> list[Line]:
+def _list_session_lines(session: RecapSession, width: int) -> list[Line]:
     """The prompts of a session that led to each of its commits, the oldest first, and these."""
     name = shorten_id(session["session_id"])
     agent = session["agent"] or "Agent"
@@ -209,7 +254,7 @@ def _list_session_lines(session: Shown, width: int) -> list[Line]:
     return lines
 
 
-def _draw_row(name: str, what: str, commit: Shown, width: int) -> Line:
+def _draw_row(name: str, what: str, commit: RecapCommit, width: int) -> Line:
     text: Line = [(f"{abbreviate(commit['oid'])} ", "yellow"), (commit["message"], "")]
     return _draw_text(name, what, text, width)
 
@@ -227,7 +272,7 @@ def _draw_text(name: str, who: str, text: Line, width: int) -> Line:
     return [*line, (join_words(last), style)]
 
 
-def _choose_own(day: Shown) -> dict[str, Any]:
+def _choose_own(day: RecapDay) -> OwnDay:
     """A day with the sessions and the commits of the person alone; others: the commits of other
     people, each once."""
     sessions = [s for s in day["sessions"] if any(c["own"] for c in s["commits"])]
@@ -238,22 +283,22 @@ def _choose_own(day: Shown) -> dict[str, Any]:
     return {**day, "sessions": sessions, "commits": commits, "others": [*others.values()]}
 
 
-def _format_summary(record: Shown) -> str:
+def _format_summary(record: Recap) -> str:
     counts = [count_noun(record["commits"], "commit"), count_noun(record["sessions"], "session")]
     return ", ".join([*counts, *filter(None, [format_usage(record["tokens"])])])
 
 
-def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
+def format_markdown(records: Iterable[Recap]) -> Iterator[str]:
     """The recaps as Markdown, with texts of people and agents in code spans."""
     for record in records:
         yield f"## {_quote_line(record['repository'])}\n"
         yield f"{_format_summary(record)}\n"
         if record["open"]:
             yield "### Not committed\n"
-            for session in record["open"]:
-                files = count_noun(len(session["files_touched"]), "file")
-                name = _quote_line(prompt_text.name_prompt(session["prompt"]))
-                yield f"* {session['agent'] or 'Agent'}, {files}: {name}"
+            for work in record["open"]:
+                files = count_noun(len(work["files_touched"]), "file")
+                name = _quote_line(prompt_text.name_prompt(work["prompt"]))
+                yield f"* {work['agent'] or 'Agent'}, {files}: {name}"
             yield ""
         for day in map(_choose_own, record["days"]):
             yield f"### {day['day']}\n"
@@ -277,7 +322,7 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
             yield ""
 
 
-def _format_commit(commit: Shown) -> str:
+def _format_commit(commit: RecapCommit) -> str:
     return f"  * {_quote_line(abbreviate(commit['oid']))} {_quote_line(commit['message'])}"
 
 
@@ -286,6 +331,6 @@ def _quote_line(text: str) -> str:
     return quote_code(shorten(text, _WIDE) or " ")
 
 
-def format_request(records: Iterable[Shown]) -> str:
+def format_request(records: Iterable[Recap]) -> str:
     """The request to a model to summarize a recap."""
     return _TASK % "\n".join(format_markdown(records))

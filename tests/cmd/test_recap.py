@@ -138,7 +138,7 @@ def test_no_prompt_becomes_markup(text: str) -> None:
     session = {"session_id": "s", "agent": "", "branch": "", "prompts": [text], "commits": [made]}
     day = {"day": "d", "lines": {}, "sessions": [{**session, "files": []}]}
     day["commits"] = [{**made, "oid": "2" * 40, "own": False}]
-    record = {
+    record: Any = {
         "repository": "r",
         "commits": 0,
         "sessions": 0,
@@ -169,7 +169,7 @@ def test_a_long_recap_is_a_screen_of_which_each_day_has_a_line() -> None:
     calendar = recap.Calendar("2026-01-28", "2026-01-27", 2026)
 
     def draw(count: int, *, is_full: bool = False) -> list[str]:
-        shown = {**record, "days": days[:count]}
+        shown: Any = {**record, "days": days[:count]}
         lines = recap.draw_recap([shown], calendar, 80, is_full=is_full)
         return ["".join(text for text, _ in line) for line in lines]
 

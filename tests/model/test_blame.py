@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,12 +24,15 @@ from tests.model.lines import PERSON, UNKNOWN, Lines
 from tests.support.harness import World
 from tests.support.paths import BIN
 
+if TYPE_CHECKING:
+    from gitcp.lines.blame import BlamedLine
+
 LONG = bool(os.environ.get("LONG"))
 SEEDS = range(40) if LONG else range(1)
 STEPS = 50 if LONG else 8
 
 
-def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
+def blamed(top: Path, name: str) -> Iterator[BlamedLine]:
     """The records of `gitcp blame --json` of a file, without a process of its own."""
     repo, words = Repo.find(str(top)), blame_options.parse_arguments(["--", name])
     with Objects(repo):

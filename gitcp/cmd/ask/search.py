@@ -23,11 +23,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
     from gitcp.extras.search.rules import Query
+    from gitcp.text.record_types import Record
 
-    Hit = dict[str, Any]
 
 _MOST = 10
 _FILTERS = ("agent", "author", "branch", "session")
@@ -103,10 +102,10 @@ def _add_filters(
     return narrowed
 
 
-def _build_records(found: Found) -> Iterator[Hit]:
+def _build_records(found: Found) -> Iterator[Record]:
     """The records of hits; the repository's name is in them if several were searched."""
     for hit in found.hits:
-        record = {"type": "hit", **hit}
+        record: Record = {"type": "hit", **hit}
         record["snippet"] = hit["snippet"].translate({1: "", 2: ""})
         if found.repository:
             record["repository"] = found.repository

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lsprotocol import types
 
-    from gitcp.text.record_types import Record
+    from gitcp.lines.blame import BlamedLine
 
 _PACKAGES = "gitcp lsp needs the Python package 'pygls'"
 _SHOW_TURN = "gitcp.showTurn"
@@ -61,13 +61,13 @@ class Document:
         self.repository = repository
         self._path = path
         self._stamps: list[list[int]] = []
-        self._lines: list[Record] = []
+        self._lines: list[BlamedLine] = []
         self._text: str | None = None
-        self._records: list[Record | None] = []
+        self._records: list[BlamedLine | None] = []
         self._conversations: dict[tuple[object, ...], Conversation] = {}
         self._subjects: dict[str, str] = {}
 
-    def map_lines(self, text: str) -> list[Record | None]:
+    def map_lines(self, text: str) -> list[BlamedLine | None]:
         """The record of each line of an edited text, None for a line that the file does not have.
         Raises Error if the file cannot be read."""
         stamps = self._read_stamps()
@@ -92,10 +92,9 @@ class Document:
         git_dir = self.repository.repo.git_dir
         return [read_stamp(self._path), *(read_stamp(os.path.join(git_dir, n)) for n in names)]
 
-    def read_conversation(self, line: Record) -> Conversation:
+    def read_conversation(self, line: BlamedLine) -> Conversation:
         """The conversation at the call that wrote a line, if a session wrote it."""
-        keys = ("checkpoint_id", "session_id", "turn_id", "tool_use_id")
-        key = tuple(line[key] for key in keys)
+        key = line["checkpoint_id"], line["session_id"], line["turn_id"], line["tool_use_id"]
         if key not in self._conversations:
             conversation = Conversation(None, [])
             if line["who"] == "session":
@@ -103,7 +102,7 @@ class Document:
             self._conversations[key] = conversation
         return self._conversations[key]
 
-    def read_subject(self, line: Record) -> str:
+    def read_subject(self, line: BlamedLine) -> str:
         """The subject of the commit that added a line, '' for an uncommitted one."""
         oid = line["commit"]
         if oid not in self._subjects:
@@ -127,7 +126,7 @@ class Editor:
         self._documents: dict[str, Document] = {}
         self._folder = ""
 
-    def look_up(self, uri: str) -> tuple[Document | None, list[Record | None]]:
+    def look_up(self, uri: str) -> tuple[Document | None, list[BlamedLine | None]]:
         """(the document of a file, the record of each line).  If the file is in no repository, or
         cannot be read, a message in the editor's log, and (None, [])."""
         from lsprotocol import types
@@ -191,7 +190,7 @@ class Editor:
             return ""
         return from_fs_path(self._write(document, record)) or ""
 
-    def _write(self, document: Document, line: Record) -> str:
+    def _write(self, document: Document, line: BlamedLine) -> str:
         """Write a private, read-only file with the turn that wrote a line; return its path."""
         self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
         parts = line["session_id"], str(line["number"] or 0), line["checkpoint_id"] or "open"

@@ -19,10 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gitcp.terminal.recap import Recap, RecapCommit, RecapSession
     from gitcp.text.record_types import Record
 
 
-def build_recap(repo: Repo, since: str, until: str, author: str) -> Record:
+def build_recap(repo: Repo, since: str, until: str, author: str) -> Recap:
     """A record `recap` (gitcp-record(5)) of the commits of all branches and tags since a date in
     git's syntax, and of the sessions with open work.
 
@@ -65,7 +66,12 @@ def build_recap(repo: Repo, since: str, until: str, author: str) -> Record:
 
 def _add_commit(day: dict[str, Any], commit: Record, is_own: bool) -> None:
     """Add a commit to its sessions of that day, or to the commits without one."""
-    shown = {key: commit[key] for key in ("oid", "author", "message")} | {"own": is_own}
+    shown: RecapCommit = {
+        "oid": commit["oid"],
+        "author": commit["author"],
+        "message": commit["message"],
+        "own": is_own,
+    }
     parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
     for part in parts:
         _add_session(day["sessions"], part, shown)
@@ -74,7 +80,7 @@ def _add_commit(day: dict[str, Any], commit: Record, is_own: bool) -> None:
 
 
 def _add_session(
-    sessions: dict[tuple[str, str], dict[str, Any]], part: Record, commit: Record
+    sessions: dict[tuple[str, str], dict[str, Any]], part: Record, commit: RecapCommit
 ) -> None:
     """Add a session's part in a commit to its row of that day and branch."""
     key = part["session_id"], str(part.get("branch") or "")
@@ -85,10 +91,12 @@ def _add_session(
     row["files"].update(dict.fromkeys(part["files"]))
 
 
-def _finish_row(row: dict[str, Any]) -> Record:
+def _finish_row(row: dict[str, Any]) -> RecapSession:
     """A row as a record, with prompts oldest first."""
     return {
-        **row,
+        "session_id": row["session_id"],
+        "agent": row["agent"],
+        "branch": row["branch"],
         "prompts": list(reversed(row["prompts"])),
         "commits": list(row["commits"].values()),
         "files": sorted(row["files"]),

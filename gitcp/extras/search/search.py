@@ -22,16 +22,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
-    from typing import Any
 
     from gitcp.agents.transcripts.heads import Head
     from gitcp.checkpoints.stored import SessionEntry
     from gitcp.extras.search.rules import Query
     from gitcp.git.repo import Repo
     from gitcp.terminal.completion import Candidates
-    from gitcp.text.record_types import Record
+    from gitcp.terminal.hits import Hit, HitCommit
 
-    Hit = dict[str, Any]
 
 _REFS = {
     "branch": ["refs/heads"],
@@ -436,16 +434,30 @@ def _build_hit(database: Connection, turn: int, carrier: str) -> Hit | None:
         "files": [path for (path,) in files],
         "checkpoint_ids": checkpoints,
         "commits": commits,
+        "score": 0.0,
+        "snippet": "",
+        "found_in": "",
     }
 
 
-def _list_commits(database: Connection, checkpoint: str) -> list[Record]:
+def _list_commits(database: Connection, checkpoint: str) -> list[HitCommit]:
     rows = database.execute(
         "select oid, checkpoint, author, time, subject, live from linked where checkpoint=?",
         (checkpoint,),
     )
-    keys = ("oid", "checkpoint_id", "author", "time", "message", "live")
-    return [{**dict(zip(keys, row, strict=True)), "live": bool(row[-1])} for row in rows]
+    commits: list[HitCommit] = []
+    for oid, checkpoint_id, author, moment, subject, live in rows:
+        commits.append(
+            {
+                "oid": oid,
+                "checkpoint_id": checkpoint_id,
+                "author": author,
+                "time": moment,
+                "message": subject,
+                "live": bool(live),
+            }
+        )
+    return commits
 
 
 def _fits_filters(hit: Hit, query: Query, since: float, until: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -109,7 +109,7 @@ def test_the_bars_of_sums_leave_room_for_the_numbers_before_them(width: int, cou
 
 def test_a_session_is_named_by_its_short_id() -> None:
     short = shorten_id("8f76b0e8-b8f1-4a87-9186-848bdd83d62e")
-    author = {"agent": "A", "session_id": "8f76b0e8-b8f1-4a87-9186-848bdd83d62e", "number": 2}
-    assert line_authors.format_label(cast("Any", author)) == f"A {short} #2"
-    told = answers.name_author({**author, "who": "session", "prompt": "Write"})
-    assert told == f"A, session {short} #2: Write"
+    author: Any = {"agent": "A", "session_id": "8f76b0e8-b8f1-4a87-9186-848bdd83d62e", "number": 2}
+    assert line_authors.format_label(author) == f"A {short} #2"
+    line: Any = {**author, "who": "session", "prompt": "Write"}
+    assert answers.name_author(line) == f"A, session {short} #2: Write"
