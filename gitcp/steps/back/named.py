@@ -81,12 +81,14 @@ def _find(repo: Repo, name: str) -> _Meant:
         subject = commits.resolve_name(repo, name)
     except commits.Unknown as e:
         try:
-            return _Meant(points.find_point(repo, name), commits.Subject("", ""))
+            point = points.find_point(repo, name)
         except points.NoPoint:
             raise e from None
+        return _Meant(point, commits.Subject("", ""))
     kind, key = subject
     if kind == "commit" and any(step.commit == key for step in undo.read_steps(repo)):
-        return _Meant(points.find_point(repo, key), subject)
+        point = points.find_point(repo, key)
+        return _Meant(point, subject)
     return _Meant(None, subject)
 
 
