@@ -163,7 +163,8 @@ def test_no_screen_has_a_word_of_gitcps_own(place: Path) -> None:
                 continue
             assert not FORBIDDEN.search(QUOTED.sub("", line)), (command, line)
     for line in browse_lists(place, 120):
-        assert not FORBIDDEN.search(QUOTED.sub("", line)), line
+        if "> " not in line:
+            assert not FORBIDDEN.search(QUOTED.sub("", line)), line
 
 
 @pytest.mark.parametrize(

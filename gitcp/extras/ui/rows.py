@@ -287,8 +287,8 @@ def _list_facts(record: Mapping[str, Any], turns: Sequence[Turn]) -> list[str]:
     usage = record.get("token_usage") or part.get("token_usage")
     used = format_usage(usage, record["agent"])
     shares = format_lines(record, ("agent", "person", "unknown"))
-    calls = sum(p["kind"] == "call" for turn in turns for p in turn["parts"])
-    counted = f"{spans.count_noun(len(turns), 'prompt')}, {spans.count_noun(calls, 'call')}"
+    uses = sum(p["kind"] == "call" for turn in turns for p in turn["parts"])
+    counted = f"{spans.count_noun(len(turns), 'prompt')}, {spans.count_noun(uses, 'tool use')}"
     state = STATES.get(record["state"], record["state"])
     facts = [f"session {shorten_id(record['session_id'])}, {state}"]
     facts += [counted, used, f"lines of its last commit: {shares}" if shares else ""]
