@@ -113,7 +113,7 @@ class Repository:
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any
     ) -> tuple[list[Hit], int]:
         """(the turns that a query finds (gitcp-search(1)), best first, at most `most`; the number
-        of further ones).  options: of store.search.search.find_hits()."""
+        of further ones).  options: of extras.search.search.find_hits()."""
         query = parse_query(words)
         add_filters(query, {"path": paths})
         with self._open_objects() as repo:

@@ -67,7 +67,7 @@ class Client:
     HERE_ONLY = False  # True: it reads only the settings of that directory
     COVERED_BY = ""  # the agent whose hooks it runs, so that `enable` writes none for it
     ENTIRES = ""  # the file of its own in a repository that Entire puts hooks into
-    IF_ASKED = ""  # why `enable` writes its hooks only if it is named
+    WHY_IF_ASKED = ""  # why `enable` writes its hooks only if it is named
     EXPANDS = False  # True: it expands variables in the command of a hook
     ANSWERS = "text"  # the form of a refusal: gitcp.agents
     KEYS: Mapping[str, str] = {}  # its key in a payload -> Claude Code's, where they differ

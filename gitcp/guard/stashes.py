@@ -9,7 +9,7 @@ from gitcp.git import refs
 from gitcp.git.objects import read_commit
 from gitcp.guard import guard_rules
 from gitcp.record import session
-from gitcp.record.journal.stashes import MADE, TAKEN, _get_path, _read, list_paths
+from gitcp.record.journal.stashes import MADE, TAKEN, list_paths, locate_entries, read_writers
 from gitcp.record.session import others, process
 
 TYPE_CHECKING = False
@@ -32,12 +32,12 @@ def judge_call(repo: Repo, session_id: str, command: str, base: Base) -> list[Gu
 
 def judge_taken(repo: Repo, session_id: str, call_id: str, base: Base) -> list[GuardVerdict]:
     """judge_call() for the entries that a call has already taken off the list."""
-    path = _get_path(repo)
+    path = locate_entries(repo)
     if not os.path.exists(path):
         return []
     by_call = [
         oid
-        for oid, (owner, _, call) in _read(repo, TAKEN).items()
+        for oid, (owner, _, call) in read_writers(repo, TAKEN).items()
         if (owner, call) == (session_id, call_id)
     ]
     return _judge(repo, session_id, by_call, refs.list_stashes(repo), base, call_id)
@@ -52,7 +52,7 @@ def _judge(
     call_id: str = "",
 ) -> list[GuardVerdict]:
     """A verdict for each of the taken entries that is the person's or another live session's."""
-    made = _read(repo, MADE)
+    made = read_writers(repo, MADE)
     own_entries = [oid for oid in entries if made.get(oid, ("",))[0] == session_id]
     verdicts = []
     for oid in taken:

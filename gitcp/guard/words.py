@@ -8,13 +8,9 @@ if TYPE_CHECKING:
 
     from gitcp.guard.guard_rules import Base, GuardVerdict
 
-
-# Format the messages of refusals, for git and for jj.
-# shown characters of an id; of a session, of its client's own id
+# Shown characters of the ids of a session and of a change.
 _SESSION = 8
 _CHANGE = 12
-
-
 _FILES = 10  # files in a message
 
 

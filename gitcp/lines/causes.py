@@ -84,7 +84,7 @@ def list_causes(
             times[entry.oid] = time
     for cause in found.values():
         cause.commits.sort(key=times.__getitem__, reverse=True)
-    newest_first = sorted(found.values(), key=_get_age, reverse=True)
+    newest_first = sorted(found.values(), key=_get_newness, reverse=True)
     return FileCauses(file, newest_first, lines_by_author, len(listed), uncommitted)
 
 
@@ -110,6 +110,6 @@ def _begin_cause(entry: BlameEntry, author: Author) -> Cause:
     return Cause("unknown", "", "", [], [])
 
 
-def _get_age(cause: Cause) -> tuple[bool, bool, int, int]:
+def _get_newness(cause: Cause) -> tuple[bool, bool, int, int]:
     """What is not committed is newest, what nobody recorded comes last."""
     return cause.who != "unknown", cause.is_open, cause.time, cause.number

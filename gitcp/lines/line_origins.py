@@ -116,11 +116,11 @@ def _choose_newest(runs: Sequence[_Run]) -> list[_Run]:
 
     A line that is not committed is newer than one that is.
     """
-    newest = _get_change(max(runs, key=_get_age))
+    newest = _get_change(max(runs, key=_get_newness))
     return [run for run in runs if _get_change(run) == newest]
 
 
-def _get_age(run: _Run) -> tuple[int, ...]:
+def _get_newness(run: _Run) -> tuple[int, ...]:
     return int(run.is_open), run.time or 0, run.author["number"] or 0
 
 

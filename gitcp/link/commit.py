@@ -612,7 +612,7 @@ def conclude_commit(repo: Repo) -> Conclusion:
     """Compare HEAD with the stored verdict."""
     match.clear_brought(repo)
     commit = need_commit(repo.objects, "HEAD")
-    match.look_again(repo, commit["oid"])
+    match.reread_orig_head(repo, commit["oid"])
     parent = refs.get_zeros(repo)
     if commit["parents"]:
         parent = commit["parents"][0]

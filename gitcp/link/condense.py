@@ -24,7 +24,7 @@ from gitcp.record import journal, session
 from gitcp.record.journal import settling
 from gitcp.record.journal.credit import list_written_paths
 from gitcp.record.journal.stretches import collect_work
-from gitcp.record.stream import find_live, read_streams, tasks
+from gitcp.record.stream import find_live, set_streams, tasks
 from gitcp.text import ids as ids_
 
 TYPE_CHECKING = False
@@ -413,7 +413,7 @@ def settle_state(repo: Repo, state: State) -> None:
     if not session.is_home(repo, state):
         return
     work = collect_work(journal.read_journal(repo), state["session_id"])
-    read_streams(repo, state)
+    set_streams(repo, state)
     state["checkpoint_count"] = 0
     for stream in state["streams"]:
         if any(map(work.is_present, stream["files"])):

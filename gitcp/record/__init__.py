@@ -146,7 +146,7 @@ class Context:
     def hold(self, session_ids: Iterable[str]) -> None:
         """Lock these sessions, in the order of their ids.
 
-        If one comes before a lock that is held, leave() first: earlier states are then void.
+        It leaves first if one comes before a lock that is held: states read earlier are then void.
         """
         names = sorted(set(map(ids.check_session_id, session_ids)) - self._locks.keys())
         if names and self._locks and names[0] < max(self._locks):
@@ -167,7 +167,7 @@ class Context:
         if state["streams"] or state.get("unstored"):
             from gitcp.record import stream
 
-            stream.read_streams(self.repo, state)
+            stream.set_streams(self.repo, state)
         self._kept[session_id] = session.encode_state(state), session.encode_marker(state)
 
     def leave(self) -> None:

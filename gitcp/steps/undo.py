@@ -244,7 +244,7 @@ def shorten_log(repo: Repo, ref: str, tip: str, before: float) -> list[Record] |
 
 
 def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
-    """The points of steps, as records of store.stream.stream_list."""
+    """The points of steps, as records of record.stream.stream_list."""
     records: list[Record] = []
     for step in steps:
         if find_tree(objects, step.commit, "before"):

@@ -168,7 +168,7 @@ class Choice(browser.Screen):
         self._help = False
         words = text.casefold().split()
         marked = self.marked
-        self._matching = [n for n, text in enumerate(self._texts) if all(w in text for w in words)]
+        self._matching = [n for n, one in enumerate(self._texts) if all(w in one for w in words)]
         if marked in self._matching:
             self._mark = self._matching.index(marked)
         else:

@@ -195,27 +195,27 @@ class _Sums:
         """Count the lines of a path."""
         added = _make_counts()
         removed = _make_counts()
-        surplus: dict[str, int] = {}  # author -> the lines that he removed less those he added
+        net_removed: dict[str, int] = {}  # author -> the lines that he removed less those he added
         count = 0
         for line, author in path.added:
             if line not in path.moved:
                 count += 1
                 added[self._get_column(author)] += 1
                 key = _get_author_key(author)
-                surplus[key] = surplus.get(key, 0) - 1
+                net_removed[key] = net_removed.get(key, 0) - 1
         for taker in path.removed:
             removed[self._get_column(taker)] += 1
             key = _get_author_key(taker)
-            surplus[key] = surplus.get(key, 0) + 1
+            net_removed[key] = net_removed.get(key, 0) + 1
         taken = removed["person"]
         for author, taker in path.lost:
             if author[0] == self._session_id and taker == PERSON:
                 taken += 1
         modified = min(added["person"], taken)
-        self._agent_removed += max(0, surplus.get(self._session_id, 0))
+        self._agent_removed += max(0, net_removed.get(self._session_id, 0))
         self._human_modified += modified
         self._human_removed += taken - modified
-        self._total += count + sum(n for n in surplus.values() if n > 0)
+        self._total += count + sum(n for n in net_removed.values() if n > 0)
         for who in added:
             self._added[who] += added[who]
             self._removed[who] += removed[who]

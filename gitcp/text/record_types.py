@@ -214,7 +214,7 @@ class File(TypedDict):
 
 class Stream(TypedDict):
     """A stream as a state names it.  files: the paths with open edits.  They are read from the
-    journal (store.journal.edits) and not stored in the state's file."""
+    journal (record.journal.edits) and not stored in the state's file."""
 
     id: str
     ref: str
@@ -286,7 +286,7 @@ class State(TypedDict, total=False):
 
 
 class Marker(TypedDict):
-    """The keys that a commit hook reads of a session with open edits (store.session)."""
+    """The keys that a commit hook reads of a session with open edits (record.session)."""
 
     session_id: str  # the agent's own id of the session
     agent_type: str  # the name of the agent

@@ -133,11 +133,13 @@ def seen(world: World, lists: dict[str, Hook], monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(journal, "_UNCHECKED", 0)  # no hook of the turn notes what it checked
         journal.read_journal(Repo.find(str(world.path)))
         trace = counting.count_hooks(world, monkeypatch)
-        time.sleep(0.1)  # what was written in the last moment is read again
+        moment = 0.12  # seconds; what is younger is read again, and so is a file as old as a look
+        time.sleep(moment)
         agent.prompt("Do part 5")
         agent.write("a.txt", "two\n")
-        time.sleep(0.05)  # a commit looks again at a file that is as young as the last look
+        time.sleep(moment)
         agent.stop()
+        time.sleep(moment)
         world.commit("a.txt")
         hooks, inside = dict[str, Hook](), f"{world.path}/"
         for line in trace.read_text().splitlines():

@@ -17,7 +17,7 @@ class Crush(agents.Client):
     SETTINGS = {"shared": "crush.json", "user": ".config/crush/crush.json"}
     FORM = "windsurf"
     SECONDS = 30
-    IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
+    WHY_IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
     UNTRIED = True
     PROJECT_ENV = "CRUSH_PROJECT_DIR"
     KINDS = agents.make_kinds(

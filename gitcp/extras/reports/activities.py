@@ -61,7 +61,7 @@ def build_activity(repo: Repo, state: State) -> Record:
         "repository": repo.top or repo.common,
         "session_id": state["session_id"],
         "agent": str(state.get("agent_type") or ""),
-        "state": next(word for word, state in STATES.items() if state == doing),
+        "state": next(word for word, named in STATES.items() if named == doing),
         "worktree": os.path.basename(state.get("worktree_path") or ""),
         "last": parse_time(moment),
         "prompt": sessions.get_last_prompt(state),

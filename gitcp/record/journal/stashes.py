@@ -45,7 +45,7 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
     notes = [(MADE, oid) for oid in made] + [(TAKEN, oid) for oid in taken]
     if not notes:
         return
-    path = _get_path(repo)
+    path = locate_entries(repo)
     data = b"".join(
         json.dumps({"oid": oid, "what": what, "who": list(who)}).encode() + b"\n"
         for what, oid in sorted(notes)
@@ -78,16 +78,17 @@ def may_be_anothers(lines: Iterable[JournalLine], who: Writer) -> bool:
     return bool(opened)
 
 
-def _get_path(repo: Repo) -> str:
+def locate_entries(repo: Repo) -> str:
+    """The list of the entries of the stash that calls have made or taken."""
     return repo.join_shared("stashes")
 
 
-def _read(repo: Repo, what: str) -> dict[str, Writer]:
+def read_writers(repo: Repo, what: str) -> dict[str, Writer]:
     """oid -> the last call that is noted for it.  what: MADE or TAKEN."""
     found: dict[str, Writer] = {}
-    for data in files.read_cache(_get_path(repo)).splitlines():
+    for data in files.read_cache(locate_entries(repo)).splitlines():
         try:
-            line: Any = files.parse_checked(_get_path(repo), data, _LINE)
+            line: Any = files.parse_checked(locate_entries(repo), data, _LINE)
         except Damaged:
             continue  # cut short by a kill
         if line["what"] == what and len(line["who"]) == 3:
@@ -108,7 +109,7 @@ def list_records(repo: Repo, sessions: Mapping[str, Sequence[str]]) -> list[Reco
     """A record for each entry, newest first: {stash, oid, message, session_id ('' if it is the
     person's), prompt, paths, sessions}.  sessions: an entry's commit -> those whose work it has."""
     entries = refs.list_stashes(repo)
-    made = _read(repo, MADE)
+    made = read_writers(repo, MADE)
     records = []
     for number, oid in enumerate(entries):
         session_id, turn, _ = made.get(oid, ("", "", ""))
@@ -131,7 +132,7 @@ def list_records(repo: Repo, sessions: Mapping[str, Sequence[str]]) -> list[Reco
 def find_taken(repo: Repo, call: str) -> tuple[str, list[str]]:
     """(the id of a call whose id begins with call, the entries that it has taken off the list and
     that are not back); ('', []) if it has taken none, or several calls match."""
-    taken = {oid: who for oid, who in _read(repo, TAKEN).items() if who[2].startswith(call)}
+    taken = {oid: who for oid, who in read_writers(repo, TAKEN).items() if who[2].startswith(call)}
     calls = set(taken.values())
     if len(calls) != 1 or not call:
         return "", []

@@ -67,7 +67,7 @@ def take_call(repo: Repo, state: State, event: Event, head: str | None = None) -
 
             changed = worktrees.take_call(repo, state, call, act, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
-        # store.turn.visits goes on with those that are in another repository.
+        # record.turn.visits goes on with those that are in another repository.
         event["elsewhere"] = [path for path in paths if find_root_above(path)]
     places: CallPlaces | None = None
     if call["kind"] == "shell":

@@ -168,7 +168,7 @@ def clear_brought(repo: Repo) -> None:
         save_verdict(repo, verdict)
 
 
-def _read_looked(repo: Repo) -> list[str]:
+def _read_looked_words(repo: Repo) -> list[str]:
     """Return the HEAD up to which all commits are judged, '0' if unknown, then judged commits."""
     words = files.read_words(repo.join_own("looked"), is_object_name)
     if not words or not words[0].strip("0"):
@@ -176,35 +176,35 @@ def _read_looked(repo: Repo) -> list[str]:
     return words
 
 
-def _write_looked(repo: Repo, head: str, judged: Sequence[str]) -> None:
+def _write_looked_words(repo: Repo, head: str, judged: Sequence[str]) -> None:
     files.write_words(repo, repo.join_own("looked"), [head or "0", *judged[-_MOST:]])
 
 
 def read_judged(repo: Repo) -> list[str]:
     """Return the oids of the commits judged in this worktree, oldest first."""
-    return _read_looked(repo)[1:]
+    return _read_looked_words(repo)[1:]
 
 
 def add_judged(repo: Repo, commit: str, old: str) -> None:
     """Note that everything that follows from this commit is done.  old: the HEAD that it replaced,
     '' if it brought other commits too."""
-    words = _read_looked(repo)
+    words = _read_looked_words(repo)
     judged = [oid for oid in words[1:] if oid != commit]
     head = words[0]
     if head == (old or "0"):
         head = commit
-    _write_looked(repo, head, [*judged, commit])
+    _write_looked_words(repo, head, [*judged, commit])
 
 
 def read_looked(repo: Repo) -> str:
     """Return the HEAD up to which every commit has been judged, '' if that is unknown."""
-    head = _read_looked(repo)[0]
+    head = _read_looked_words(repo)[0]
     return head if head != "0" else ""
 
 
 def write_looked(repo: Repo, head: str) -> None:
     """Note that every commit up to head has been judged for all sessions that are not at work."""
-    _write_looked(repo, head, read_judged(repo))
+    _write_looked_words(repo, head, read_judged(repo))
 
 
 def is_unseen(repo: Repo, head: str) -> bool:
@@ -228,7 +228,7 @@ def has_links(repo: Repo) -> bool:
     return os.path.exists(repo.join_shared("linked"))
 
 
-def get_orig_head(repo: Repo) -> str:
+def locate_orig_head(repo: Repo) -> str:
     """The file that names the commit which a reset left."""
     return os.path.join(repo.git_dir, "ORIG_HEAD")
 
@@ -240,12 +240,12 @@ def locate_taken_back(repo: Repo) -> str:
 
 def may_have_lost(repo: Repo) -> bool:
     """Return whether HEAD may have lost commits that may be made again."""
-    return os.path.exists(get_orig_head(repo)) or os.path.exists(locate_taken_back(repo))
+    return os.path.exists(locate_orig_head(repo)) or os.path.exists(locate_taken_back(repo))
 
 
-def look_again(repo: Repo, head: str) -> None:
+def reread_orig_head(repo: Repo, head: str) -> None:
     """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
-    if files.read_words(get_orig_head(repo), is_object_name) == [head]:
+    if files.read_words(locate_orig_head(repo), is_object_name) == [head]:
         files.remove_private(repo, repo.join_own_cache("orig-head"))
 
 

@@ -168,7 +168,7 @@ def _mark_read(repo: Repo) -> None:
     files.remove_private(repo, mark)
     try:
         repo.make_folder(os.path.dirname(mark))
-        os.link(match.get_orig_head(repo), mark)
+        os.link(match.locate_orig_head(repo), mark)
     except OSError as e:
         git.append_trace("commit", f"ORIG_HEAD cannot be marked: {e}")
 
@@ -176,7 +176,7 @@ def _mark_read(repo: Repo) -> None:
 def _was_read(repo: Repo) -> bool:
     """Whether ORIG_HEAD is the file that was read last."""
     try:
-        return os.path.samefile(match.get_orig_head(repo), repo.join_own_cache("orig-head"))
+        return os.path.samefile(match.locate_orig_head(repo), repo.join_own_cache("orig-head"))
     except OSError:
         return False
 
@@ -185,7 +185,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
     """The commits that only ORIG_HEAD and resets of the reflog reach, oldest first; [] if
     ORIG_HEAD was read before.  A commit whose ids are on commits that replaced it, as after a
     rebase, is not lost."""
-    orig = "".join(files.read_words(match.get_orig_head(repo), is_object_name))
+    orig = "".join(files.read_words(match.locate_orig_head(repo), is_object_name))
     if not orig or (orig != head and _was_read(repo)):
         return []
     if orig == head:  # nothing is lost yet; a reset from here does not replace the file

@@ -169,8 +169,8 @@ def replace_entries(
     """
     release_abandoned(repo)
     lock = Lock(repo, name="stage-lock")
-    mark = files.write_private
-    mark(repo, _get_mark_path(repo), json.dumps(lock.prepare()).encode(), durable=True)
+    mark = json.dumps(lock.prepare()).encode()
+    files.write_private(repo, _get_mark_path(repo), mark, durable=True)
     lock.take()
     index = copy_index(repo, "staged-index")
     try:

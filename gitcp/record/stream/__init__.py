@@ -280,7 +280,7 @@ def list_branches(repo: Repo, base: str, candidates: Iterable[str] | None = None
     return matching
 
 
-def read_streams(repo: Repo, state: State) -> None:
+def set_streams(repo: Repo, state: State) -> None:
     """Set the streams of a state, with their open files, and its large files, by the journal."""
     if state["streams"]:
         from gitcp.record.journal import edits
@@ -293,7 +293,7 @@ def read_streams(repo: Repo, state: State) -> None:
 def save_work(repo: Repo, state: State) -> None:
     """Save a state as its next revision, and its marker."""
     state["revision"] = state.get("revision", 0) + 1
-    read_streams(repo, state)
+    set_streams(repo, state)
     session.put_marker(
         repo, state["session_id"], session.encode_state(state), session.encode_marker(state)
     )
@@ -446,7 +446,7 @@ def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) 
     """recall_state() for a loaded state, None if it has no file.  head: HEAD's commit."""
     if state is None:
         return _rebuild_state(repo, session_id)
-    read_streams(repo, state)
+    set_streams(repo, state)
     newest = _find_newest(repo.objects, session_id, _list_near(repo, state, head))
     copy = None
     if newest and newest.revision > state.get("revision", 0):
@@ -454,7 +454,7 @@ def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) 
     if copy:
         git.append_trace("state", f"'{session_id}' is behind its stream: taking the copy there")
         state = session.update_fields(copy)
-        read_streams(repo, state)
+        set_streams(repo, state)
     return state
 
 
@@ -570,7 +570,7 @@ def _rebuild_state(repo: Repo, session_id: str) -> State | None:
     state = session.update_fields(copy or session.make_state(repo, session_id, "", ""))
     if marker:
         _follow_marker(state, marker)
-    read_streams(repo, state)
+    set_streams(repo, state)
     return state
 
 

@@ -41,8 +41,8 @@ from gitcp.record.stream import (
     map_suffixes,
     parse_tip,
     read_metadata,
-    read_streams,
     read_tip,
+    set_streams,
     should_follow,
 )
 from gitcp.text import ids, json
@@ -172,7 +172,7 @@ def _record_files(held: Journal, state: State, place: StreamPlace, content: Cont
     turn_id = state.get("turn_id", "")
     files = {**content["mine"], **content["away"]}
     edits.record_checkpoint(held, state, stream["id"], files, turn_id, left_streams, waiting=True)
-    read_streams(held.repo, state)
+    set_streams(held.repo, state)
     state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
     if place["reset"]:
         state["checkpoint_count"] = 0

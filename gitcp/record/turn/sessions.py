@@ -27,7 +27,7 @@ from gitcp.record.session import (
 )
 from gitcp.record.session.others import list_marked_ids
 from gitcp.record.snapshot import scan
-from gitcp.record.stream import list_tips, read_streams, stream_list
+from gitcp.record.stream import list_tips, set_streams, stream_list
 from gitcp.record.turn import move_home
 from gitcp.text import prompt_text
 from gitcp.text.ids import pick_match
@@ -210,7 +210,7 @@ def read_state(repo: Repo, session_id: str) -> State:
             if os.path.exists(get_state_path(repo, session_id)):
                 why = ANOTHERS
             return {**bare, "unreadable": why}
-        read_streams(repo, state)
+        set_streams(repo, state)
         return state
     except Damaged as e:
         return {**bare, "unreadable": e.why}

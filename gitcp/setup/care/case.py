@@ -94,16 +94,16 @@ class Survey:
         return {decode_name(fact[5:]) for fact in facts if fact.startswith(b"HEAD ")}
 
     @cached_property
-    def _naming(self) -> dict[str, list[int]]:
+    def _numbers_by_key(self) -> dict[str, list[int]]:
         """key that may name a stream -> indexes of states, ascending."""
-        naming: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for number, state in enumerate(self.states):
             for key in _list_keys(state):
-                naming.setdefault(key, []).append(number)
-        return naming
+                numbers.setdefault(key, []).append(number)
+        return numbers
 
     @cached_property
-    def _named(self) -> set[str]:
+    def _ids_named(self) -> set[str]:
         """The ids of the streams that states and markers name."""
         named: set[str] = set()
         for marker in self.markers.values():
@@ -119,19 +119,19 @@ class Survey:
 
     def list_states(self, tip: Tip) -> list[State]:
         """The states that name a stream, or will name it at their session's next event."""
-        self.read_copy(tip, tip["session_id"])  # fills _metadata
+        self.find_copy(tip, tip["session_id"])  # fills _metadata
         keys = {tip["stream"], tip["session_id"], _get_branch(tip), *self._metadata[tip["oid"]]}
-        numbers = set().union(*(self._naming.get(key, ()) for key in keys))
+        numbers = set().union(*(self._numbers_by_key.get(key, ()) for key in keys))
         possible = [self.states[number] for number in sorted(numbers)]
         return [state for state in possible if self._has_stream(state, tip)]
 
     def is_orphaned(self, tip: Tip) -> bool:
         """Whether neither a state nor a marker names a stream."""
-        return tip["stream"] not in self._named and not self.list_states(tip)
+        return tip["stream"] not in self._ids_named and not self.list_states(tip)
 
     def list_owners(self, tip: Tip) -> set[str]:
         """The sessions that have files on a stream."""
-        self.read_copy(tip, tip["session_id"])  # fills _metadata
+        self.find_copy(tip, tip["session_id"])  # fills _metadata
         return {*self._metadata[tip["oid"]], tip["session_id"]}
 
     def list_lost(self, state: State) -> list[Stream]:
@@ -147,7 +147,7 @@ class Survey:
             state["session_id"]: state for state in self.states if "unreadable" not in state
         }
         for name in self.list_owners(tip):
-            copy = self.read_copy(tip, name)
+            copy = self.find_copy(tip, name)
             state = readable.get(name)
             if not copy or not state or copy.get("started_at") != state.get("started_at"):
                 return False
@@ -158,12 +158,12 @@ class Survey:
             return True
         if state.get("unreadable"):
             return bool(state["session_id"] == tip["session_id"])  # it may name the stream
-        copy = self.read_copy(tip, state["session_id"])
+        copy = self.find_copy(tip, state["session_id"])
         if copy is not None:
             return bool(copy.get("revision", 0) > state.get("revision", 0))
         return _get_branch(tip) in _list_plain_names(state)
 
-    def read_copy(self, tip: Tip, session_id: str) -> State | None:
+    def find_copy(self, tip: Tip, session_id: str) -> State | None:
         """The copy of a session's state on a stream; None also if objects are missing."""
         try:
             if tip["oid"] not in self._metadata:

@@ -110,7 +110,7 @@ def find_newer(survey: Survey, state: State) -> Tip | None:
         is_of_session = is_of_session or ids_.parse_stream_name(tip["ref"]) in names
         if tip["ref"].startswith(ARCHIVE) or not is_of_session:
             continue
-        copy = survey.read_copy(tip, state["session_id"])
+        copy = survey.find_copy(tip, state["session_id"])
         same = copy is not None and copy.get("started_at") == state.get("started_at")
         if copy and same and copy.get("revision", 0) > state.get("revision", 0):
             return tip

@@ -85,9 +85,9 @@ def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[st
             notes.append(
                 f"{client.AGENT_TYPE} runs the hooks of {whose}: --agent={name} writes its own"
             )
-        elif client.IF_ASKED:
+        elif client.WHY_IF_ASKED:
             who = client.AGENT_TYPE
-            notes.append(f"{who} is left out, {client.IF_ASKED}: --agent={name} writes them")
+            notes.append(f"{who} is left out, {client.WHY_IF_ASKED}: --agent={name} writes them")
         else:
             chosen.append(name)
     return [*chosen, *besides], notes

@@ -17,7 +17,7 @@ from gitcp.record.journal.stretches import collect_work
 from gitcp.record.looks import step_edits
 from gitcp.record.session import others
 from gitcp.record.snapshot.scan import read_paths
-from gitcp.record.stream import ARCHIVE, FOLLOWED, METADATA, peek_tip, read_streams, save_work
+from gitcp.record.stream import ARCHIVE, FOLLOWED, METADATA, peek_tip, save_work, set_streams
 from gitcp.record.stream.stream_list import recall_state
 from gitcp.record.stream.writing import build_message
 from gitcp.steps.whose import lineage
@@ -224,7 +224,7 @@ class _Following:
             by_turn.setdefault(file.get("turn_id", ""), {})[path] = entry
         for turn, entries in (by_turn or {"": {}}).items():
             record_checkpoint(self._held, state, stream["id"], entries, turn, {stream["id"]: out})
-        read_streams(self._repo, state)
+        set_streams(self._repo, state)
 
     def _write_tip(self, edits: Now, changed: Iterable[State]) -> str:
         repo = self._repo

@@ -28,8 +28,8 @@ from gitcp.record.stream import (
     find_current,
     find_trailer,
     read_changes,
-    read_streams,
     read_tip,
+    set_streams,
     writing,
 )
 from gitcp.steps.commits.auto_commit import (
@@ -346,7 +346,7 @@ def _condense(ctx: Context, state: State, commit: Commit, plan: Plan) -> None:
 def _settle_streams(repo: Repo, state: State, plan: Plan) -> None:
     """Settle the paths that the commit took, even if a hook has changed their content."""
     edits.let_edits_go(repo, state["session_id"], plan.entries)
-    read_streams(repo, state)
+    set_streams(repo, state)
     if not state["streams"]:
         state["checkpoint_count"] = 0
     state["base_commit"] = state["attribution_base_commit"] = plan.commit

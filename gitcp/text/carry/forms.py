@@ -1,6 +1,6 @@
 """Lines that only changed their form: what a formatter wrapped, joined, quoted or bracketed.
 
-In a gap (carry_gaps) the lines of both sides are compared without soft signs (carry_text).  If all
+In a gap (`gaps`) the lines of both sides are compared without soft signs (`text`).  If all
 that is hard is the same, each new line carries on the old line that most of its bytes come from.
 If not, lines are found one by one by their tokens (carry_tokens).  Whoever adds, drops or changes
 one hard token of a line has written the line.

@@ -1,7 +1,7 @@
 """Lines that were moved or copied, within a file or from another one.
 
 A block is consecutive new lines that are consecutive in a source too, whatever soft signs
-(carry_text) they have; lines without hard tokens between them do not part it.  It begins with a
+(`text`) they have; lines without hard tokens between them do not part it.  It begins with a
 telling line that the sources have once: once among the lines that the same event took out of them
 and put in once, or once at all.  What stands in several places, as a licence does, comes from none.
 

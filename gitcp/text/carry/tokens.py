@@ -1,6 +1,6 @@
 """Lines found by their tokens where a gap has edited lines beside reformatted ones.
 
-A new line is carried on if all of its hard tokens (carry_text) follow one another in the old lines,
+A new line is carried on if all of its hard tokens (`text`) follow one another in the old lines,
 alone or with the lines beside it that do so, if they have weight enough, and if no token was cut
 off: what the old line has before and after them stands in the new lines before and after.  Where a
 run of tokens stands more than once, its place is between those of the lines around it.

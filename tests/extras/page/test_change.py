@@ -123,7 +123,7 @@ def test_git_is_not_asked_to_blame_a_submodule(repo: Path, monkeypatch: pytest.M
     start = history.start_blame
 
     def note(*args: Any) -> Any:
-        asked.extend(args[1]["names"])
+        asked.extend(args[1].names)
         return start(*args)
 
     monkeypatch.setattr(history, "start_blame", note)
