@@ -165,13 +165,13 @@ def _add_moved(
     """Add to what was found the paths of files that may have been moved."""
     from gitcp.record.match import open_edits
 
-    for pair in open_edits.pair_moved(moved, staged, blob, gone):
-        if pair.was_renamed:
-            reason = f"work on '{pair.path}', which was renamed since"
-            found.former.append(pair.path)
-        else:
-            reason = f"the recorded content of '{pair.path}'"
+    for pair in open_edits.pair_moves(moved, staged, blob, gone):
+        reason = f"the recorded content of '{pair.path}'"
         found.add(pair.target, Shared(pair.units, reason))
+    for pair in open_edits.pair_renamed(moved, staged, blob, gone):
+        reason = f"work on '{pair.path}', which was renamed since"
+        found.add(pair.target, Shared(pair.units, reason))
+        found.former.append(pair.path)
 
 
 def _add_brought(

@@ -179,3 +179,35 @@ def test_a_squash_of_a_forge_that_has_the_lines_in_another_file(
     assert noted(world) == [one]
     assert "wrong-note" not in world.gitcp("fsck")
     sound(world)
+
+
+LONG = "first = 1\n" + ITS + "last = 2\n"
+SHORT = LONG.replace(lines("session", 1, 2), "")
+
+
+@pytest.mark.parametrize(
+    ("written", "script"),
+    [
+        (SHORT, "git mv long.py new.py"),
+        (SHORT, "mv long.py new.py; echo mine >>new.py"),
+        (LONG + "}\n", "git mv long.py new.py"),
+    ],
+    ids=["removed", "removed, and a line of the person's", "a brace alone"],
+)
+def test_a_moved_file_is_the_sessions_also_by_what_it_took_away_and_by_all_it_has(
+    world: World, written: str, script: str
+) -> None:
+    world.write("long.py", LONG)
+    world.commit()
+    agent = world.agent("session-a", tools=True)
+    agent.turn("write it", {"long.py": written})
+    shell(world, f"{script}; git add -A; git commit -qm x")
+    assert len(ids(world)) == 1
+    settled(world, agent)
+    sound(world)
+
+
+def test_an_empty_file_that_was_moved_is_nobodys(world: World) -> None:
+    world.agent("session-a", tools=True).turn("write it", {"empty.py": ""})
+    shell(world, "mkdir d; mv empty.py d; git add -A; git commit -qm x")
+    assert ids(world) == []

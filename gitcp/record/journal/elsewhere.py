@@ -102,8 +102,8 @@ def _list_new_names(
 ) -> list[str]:
     """The names that a commit with these changes has of a renamed file with a session's work."""
     read = repo.objects.read_blob
-    pairs = open_edits.pair_moved([record], changes, read, former.__contains__)
-    return [pair.target for pair in pairs if pair.was_renamed]
+    pairs = open_edits.pair_renamed([record], changes, read, former.__contains__)
+    return [pair.target for pair in pairs]
 
 
 def _rename_recorded(

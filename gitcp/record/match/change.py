@@ -52,10 +52,6 @@ class Change:
         self._find_old = find_old
         self._steps: dict[str, Step] | None = None
 
-    def having(self, changes: Changes) -> Change:
-        """These changes in the place of its own."""
-        return Change(changes, self.blob, self.is_gone, self._find_old)
-
     @property
     def steps(self) -> dict[str, Step]:
         """The changes by path, moved files under their new names."""

@@ -149,22 +149,6 @@ def hold(work: Iterable[Recorded], change: Change, without: Iterable[Change] = (
     )
 
 
-def hold_elsewhere(entry: Recorded, change: Change) -> Held:
-    """What the other files of a commit have of the work at a path, less what its parent has there
-    already."""
-    path = entry["path"]
-    here = change.changes.get(path)
-    record = entry
-    without: list[Change] = []
-    if here and here[1]:
-        parent = (here[0], here[1])
-        without.append(change.having({path: build_change(None, parent)}))
-        if "before" not in entry:
-            record = {**entry, "before": parent}
-    others = {name: one for name, one in change.changes.items() if name != path}
-    return hold([record], change.having(others), without)
-
-
 class _Part:
     """What a commit has of the work at a path.
 

@@ -7,9 +7,10 @@ is not known, the commit's parent is used for it.
 
 from __future__ import annotations
 
-from gitcp.record.match.change import Change
+from gitcp.record.match.change import Change, is_same_file
 from gitcp.record.match.found import Shared, mark_content, reject
-from gitcp.record.match.holding import DISTINCTIVE, SHARE, hold, hold_elsewhere, is_any, read_file
+from gitcp.record.match.holding import DISTINCTIVE, SHARE, hold, is_any, read_file
+from gitcp.record.match.remains import MOST_NEW
 from gitcp.record.match.units import is_text, read_texts
 from gitcp.text import value_class
 from gitcp.text.carry.changes import Lines, find_lines
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gitcp.record.match.change import Changes, Gone
-    from gitcp.record.match.holding import Held
     from gitcp.text.record_types import Blob, Recorded, Staged, Version
 
     Recordeds = Iterable[Recorded]
 
-_MOST = 50  # changes of a commit that are compared by lines with work under another name
 _BINARY = "another binary content than recorded"
 
 
@@ -165,60 +164,108 @@ def has_enough_in_common(
     return len(common) >= DISTINCTIVE and len(common) * SHARE >= len(significant)
 
 
+def has_any_change(entry: Recorded, staged: Staged, blob: Blob) -> bool:
+    """Whether a commit has any of what makes the recorded content of its parent's."""
+    old_mode, old, _, _ = staged
+    whole: Recorded = {**entry, "before": None}
+    if old:
+        whole["before"] = (old_mode, old)
+    whole.pop("own", None)
+    return is_any(hold([whole], Change({entry["path"]: staged}, blob)))
+
+
 # Edits of files that have another name in the commit.
 
 
 @value_class
 class Moved:
-    """An edit at a path of which a commit has something at another one, target.
-
-    was_renamed: whether the commit's parent had the file under its new name already."""
+    """An edit at a path of which a commit has something at another one, target."""
 
     path: str
     target: str
     units: frozenset[bytes]
-    was_renamed: bool
 
 
-def pair_moved(entries: Recordeds, staged: Changes, blob: Blob, gone: Gone) -> Iterator[Moved]:
-    """Pair recorded paths with the files of a commit that have their work under another name.
-
-    The commit has all of the work or two distinctive lines.  Of a file that was renamed before it
-    all is not enough if it is short: names and contents only resemble each other."""
-    entries = [*entries]
-    if len(staged) > _MOST:
-        known = {entry["oid"] for entry in entries} | {entry["path"] for entry in entries}
-        staged = {path: one for path, one in staged.items() if not known.isdisjoint((path, one[3]))}
+def pair_moves(entries: Recordeds, staged: Changes, blob: Blob, gone: Gone) -> Iterator[Moved]:
+    """Pair recorded paths that the commit lacks with new files that have their content.  A file
+    that the commit moves from another path has what that had already."""
+    new: dict[str, Staged] = {}
+    for path, change in staged.items():
+        old_mode, _, mode, oid = change
+        if old_mode == GONE and mode in REGULAR and oid:
+            new[path] = change
+    whole = Change(staged, blob)
     for entry in entries:
-        held = _hold_moved(entry, staged, blob, gone)
-        if not is_any(held):
+        path = entry["path"]
+        change_here = staged.get(path)
+        if not _may_be_moved(entry, change_here):
             continue
-        [target] = {path for path, _ in held.common}
+        targets = [target for target, (_, _, _, oid) in new.items() if oid == entry["oid"]]
+        if not targets and len(new) <= MOST_NEW and _is_gone(entry, change_here, blob, gone):
+            targets = [*new]
+        for target in targets:
+            units = _compare_moved(entry, _move_change(change_here, new[target]), blob)
+            step = whole.steps[target]
+            if units and step.source not in ("", path):
+                units = _compare_moved(entry, step.staged, blob)
+            if units:
+                yield Moved(path, target, units)
+
+
+def _may_be_moved(entry: Recorded, change: Staged | None) -> bool:
+    """Whether a commit may have a recorded file under another name; change: of its own path."""
+    if entry["oid"] is None or entry.get("mode", REGULAR[0]) not in REGULAR:
+        return False
+    return change is None or change[1] != entry["oid"]  # the parent's content: no evidence
+
+
+def _move_change(change: Staged | None, new: Staged) -> Staged:
+    """The change of a moved file: from what its former path had in the parent."""
+    _, _, mode, oid = new
+    if change is None:
+        return (GONE, None, mode, oid)
+    old_mode, old, _, _ = change
+    return (old_mode, old, mode, oid)
+
+
+def pair_renamed(entries: Recordeds, staged: Changes, blob: Blob, gone: Gone) -> Iterator[Moved]:
+    """Pair recorded paths that are gone with the files that the commit changes and that were
+    renamed from them before.
+
+    The commit has all of the work or two distinctive lines, since names and contents only resemble
+    each other."""
+    changed: dict[str, Staged] = {}
+    for path, one in staged.items():
+        _, old, _, new = one
+        if old and new:
+            changed[path] = one
+    if len(changed) > MOST_NEW:
+        return
+    change = Change(changed, blob, gone)
+    for entry in entries:
+        if entry["path"] in staged or not entry.get("before"):
+            continue
+        held = hold([entry], change)
         weight = sum(held.common.values())
-        was_renamed = staged[target][1] is not None
-        is_short = was_renamed and not weight
-        if weight >= DISTINCTIVE or (held.is_all_work and not is_short):
-            units = frozenset(unit for _, unit in held.common)
-            yield Moved(entry["path"], target, units, was_renamed)
-
-
-def _hold_moved(entry: Recorded, staged: Changes, blob: Blob, gone: Gone) -> Held:
-    def is_gone(_: str) -> bool:
-        return _is_gone(entry, staged.get(entry["path"]), blob, gone)
-
-    return hold_elsewhere(entry, Change(staged, blob, is_gone))
+        if weight >= DISTINCTIVE or (weight and held.is_all_work):
+            [target] = {path for path, _ in held.common}
+            yield Moved(entry["path"], target, frozenset(unit for _, unit in held.common))
 
 
 def _is_gone(entry: Recorded, change: Staged | None, blob: Blob, gone: Gone) -> bool:
-    """Whether the recorded file is gone from its path, or the commit has another file there, with
-    nothing of what makes the recorded content of its parent's."""
+    """Whether the recorded file is gone from its path, or the commit has another file there."""
     if change is None:
         return gone(entry["path"])
-    old_mode, old, mode, _ = change
-    if mode == GONE:
-        return True
-    whole: Recorded = {**entry, "before": None}
-    if old:
-        whole["before"] = (old_mode, old)
-    whole.pop("own", None)
-    return not is_any(hold([whole], Change({entry["path"]: change}, blob)))
+    return change[2] == GONE or not has_any_change(entry, change, blob)
+
+
+def _compare_moved(entry: Recorded, change: Staged, blob: Blob) -> frozenset[bytes]:
+    """What the change of a moved file, from its content at the recorded path, has in common with
+    the record if the new file has most of the recorded lines."""
+    old = entry["oid"] or ""
+    new = change[3] or ""
+    if change[1] == new or not is_same_file(old, new, True, blob):
+        return frozenset()
+    if old == new:
+        return mark_content(new.encode())
+    return compare_changes(entry, change, blob).units

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Changes = Mapping[str, Staged]
 
+MOST_NEW = 50  # files in a commit that are compared by lines with a moved one
+
 
 def explain_settled(
     entry: Recorded,
@@ -44,10 +46,8 @@ def explain_settled(
         return "HEAD has what was recorded"
     change = committed.get(entry["path"])
     is_deleted = worktree is None and (not change or change[2] == GONE)
-    if is_deleted:
-        if is_moved(entry, committed, head, blob):
-            return "committed under another name"
-        return ""
+    if is_deleted and is_moved(oid, committed, blob):
+        return "committed under another name"
     if worktree != head or "before" not in entry:
         return ""
     if change and has_all_changes(recorded, entry["before"], change, blob):
@@ -57,21 +57,32 @@ def explain_settled(
     return ""
 
 
-def is_moved(entry: Recorded, committed: Changes, head: Version, blob: Blob) -> bool:
-    """Whether a commit has a recorded content as a new file, or all of an edit in other files.
-    head: what it has at the path."""
-    oid = entry["oid"]
+def is_moved(oid: str, committed: Changes, blob: Blob) -> bool:
+    """Whether a commit has a recorded content, or all its lines, as a new file."""
     if oid in EMPTY:
         return False
-    if any(old == GONE and new == oid for old, _, _, new in committed.values()):
+    new: dict[str, str] = {}
+    for old_mode, _, mode, to in committed.values():
+        if old_mode == GONE and to:
+            new[to] = mode
+    if oid in new:
         return True
+    if len(new) > MOST_NEW:
+        return False
+    return any(mode in REGULAR and _has_all_lines(oid, to, blob) for to, mode in new.items())
 
-    from gitcp.record.match.change import Change
-    from gitcp.record.match.holding import hold_elsewhere, is_any
 
-    change = Change(committed, blob, lambda _: True, lambda _: head)
-    held = hold_elsewhere(entry, change)
-    return held.is_all_work and is_any(held)
+def _has_all_lines(oid: str, new: str, blob: Blob) -> bool:
+    """Whether a content has all lines of a recorded one, and may be the same file."""
+    recorded = blob(oid)
+    content = blob(new)
+    if recorded is None or content is None or not holds_change(content, b"", recorded):
+        return False
+
+    from gitcp.record.match.change import is_renamed
+    from gitcp.text.line_evidence import find_added_lines
+
+    return is_renamed(find_added_lines(None, content), find_added_lines(None, recorded))
 
 
 def has_all_changes(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:
