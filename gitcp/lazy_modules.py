@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from importlib.machinery import PathFinder
+from threading import RLock
 from types import ModuleType
 
 TYPE_CHECKING = False
@@ -22,23 +23,49 @@ if TYPE_CHECKING:
 # Modules of Python that take milliseconds, and that few commands come to use.  `inspect` is what
 # `dataclasses` loads for classes without a docstring.
 _LARGE = "datetime difflib hashlib inspect json shutil subprocess tempfile tomllib".split()
-_KNOWN = ("__spec__", "__path__")  # what Python asks of a module that it has imported before
+
+
+class _State:
+    """Who runs a module: the thread that has the lock, once runs is set."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.runs = False
 
 
 class _Unused(ModuleType):
-    """A module that has not run."""
+    """A module that has not run, or runs."""
 
     def __getattribute__(self, name: str) -> Any:
-        if name in _KNOWN:
-            return super().__getattribute__(name)
-        self.__class__ = ModuleType  # type: ignore[assignment]
-        below = {key: value for key, value in self.__dict__.items() if not key.startswith("__")}
-        spec = self.__spec__
-        assert spec
-        assert spec.loader
-        spec.loader.exec_module(self)
-        self.__dict__.update(below)
-        return getattr(self, name)
+        if not _is_asked_by_import(self, name):
+            spec = ModuleType.__getattribute__(self, "__spec__")
+            with spec.loader_state.lock:
+                if type(self) is _Unused and not spec.loader_state.runs:
+                    _run(self, spec)
+        return ModuleType.__getattribute__(self, name)
+
+
+def _is_asked_by_import(module: ModuleType, name: str) -> bool:
+    """Whether this is what Python asks of a module that it has imported before.  Packages of others
+    run before what is in them."""
+    if name == "__spec__":
+        return True
+    own_name: str = ModuleType.__getattribute__(module, "__name__")
+    return name == "__path__" and own_name.startswith("gitcp.")
+
+
+def _run(module: ModuleType, spec: ModuleSpec) -> None:
+    """Run a module in this thread, which has its lock."""
+    assert spec.loader
+    spec.loader_state.runs = True
+    below = {key: value for key, value in module.__dict__.items() if not key.startswith("__")}
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        spec.loader_state.runs = False
+        raise
+    module.__dict__.update(below)
+    module.__class__ = ModuleType
 
 
 class _LazyLoader:
@@ -56,6 +83,7 @@ class _LazyLoader:
         assert module.__spec__
         module.__spec__.loader = self._loader
         module.__loader__ = self._loader
+        module.__spec__.loader_state = _State()
         module.__class__ = _Unused
 
 
