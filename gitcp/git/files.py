@@ -229,8 +229,9 @@ def read_once(path: str | bytes, read: Callable[[], Result], missing: Result) ->
         result: Result = known[1]
         return result
     _READ.pop(path, None)
+    will_show = is_settled(stamp[2])  # before it is read: a change after that has another stamp
     result = read()
-    if is_settled(stamp[2]):
+    if will_show:
         _READ[path] = stamp, result
     return result
 

@@ -329,6 +329,8 @@ def share_recording(repo: Repo) -> None:
     if recorded:
         notes.edit_note(repo, repo.empty_tree, edit)
     files.touch_private(repo, locate_shared(repo))
+    if set(_read(repo).splitlines()) != recorded:  # another process has added a line meanwhile
+        files.remove_private(repo, locate_shared(repo))
 
 
 def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
@@ -382,8 +384,10 @@ def _read_newest(repo: Repo) -> Recording | None:
 def _append(repo: Repo, lines: list[Recording]) -> None:
     path = locate_recording(repo)
     data = _read(repo) + "".join(map(line_authors.format_line, lines))
+    # Before it is written, for a kill; after it, for a process that shares what was there before.
     files.remove_private(repo, locate_shared(repo))
     files.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
+    files.remove_private(repo, locate_shared(repo))
 
 
 class Readers:
