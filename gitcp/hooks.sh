@@ -165,7 +165,7 @@ carries() { # ids of commits that are copied, squashed, picked, tried, or were t
 		[ ! -e "$d/$f" ] || return 0
 	done
 	was=$d/ORIG_HEAD # looked at, unless git has made another file of it
-	[ ! -e "$was" ] || [ "$was" -ef "$d/gitcp/cache/orig-head" ] 2>/dev/null || return 0
+	[ ! -e "$was" ] || [ "$was" -ef "$d/gitcp/orig-head" ] 2>/dev/null || return 0
 	amends
 }
 names() { # an id, as the message of a commit that was tried before
@@ -260,8 +260,8 @@ added() { # by 'git worktree add': from no commit, in a worktree that is linked
 	[ -f "$d/commondir" ] && any "$c/gitcp/installed/manifest.json"
 }
 look_again() { # a reset from the commit that ORIG_HEAD names leaves that file as it is
-	[ -e "$d/gitcp/cache/orig-head" ] && read -r was <"$d/ORIG_HEAD" && [ "$was" = "${2-}" ] || return 0
-	rm -f "$d/gitcp/cache/orig-head"
+	[ -e "$d/gitcp/orig-head" ] && read -r was <"$d/ORIG_HEAD" && [ "$was" = "${2-}" ] || return 0
+	rm -f "$d/gitcp/orig-head"
 }
 post_checkout() {
 	look_again "$@" 2>/dev/null

@@ -116,6 +116,7 @@ KINDS = (
             "hook",
             "commits that HEAD lost, whose work may return",
         ),
+        File("record", WORKTREE, "orig-head", "hook", "a link to the ORIG_HEAD that was read last"),
         File("link", WORKTREE, "template", "hook", "the message that git proposed for a commit"),
         File("setup", WORKTREE, "ran/<hook>", "hook", "the git that ran a configured hook last"),
         File(
@@ -170,6 +171,7 @@ KINDS = (
         "events and commits",
         "edits and what settled them are put back from refs/gitcp/edits, calls are not",
         File("record", WORKTREE, "journal", "shared", "who changed which file"),
+        File("record", WORKTREE, "journal-checked", "shared", "how far it was checked"),
         File("record", WORKTREE, "look", "", "what differed from HEAD at the last look"),
     ),
     Kind(
@@ -314,6 +316,7 @@ KINDS = (
             "shared",
             "the tips of each remote, when a push there failed, and the messages that were said",
         ),
+        File("checkpoints", COMMON, "searched", "shared", "what was searched for secrets"),
     ),
     Kind(
         "Packs",
@@ -344,14 +347,11 @@ KINDS = (
         File("record", WORKTREE, "cache/index-stale", "flag", "the index is to be made anew"),
         File("record", WORKTREE, "cache/stat-cache", "", "blobs of files that the index lacks"),
         File("record", WORKTREE, "cache/filters-hang", "flag", "git runs no filter for an hour"),
-        File("record", WORKTREE, "cache/journal-checked", "shared", "how far it was checked"),
         File("record", WORKTREE, "cache/clock", "shared flag", "tells the file system's time"),
-        File("record", WORKTREE, "cache/orig-head", "hook", "the ORIG_HEAD that was read last"),
         File("git", WORKTREE, "cache/asked", "", "where the repository is, and its configuration"),
         File("guard", WORKTREE, "cache/guard-head", "", "the sessions of HEAD's message"),
         File("extras", WORKTREE, "cache/page.html", "", "the newest page"),
         File("git", COMMON, "cache/indexes", "shared", "the indexes of small packs"),
-        File("checkpoints", COMMON, "cache/searched", "shared", "what was searched for secrets"),
         File("checkpoints", COMMON, "cache/unsigned", "shared", "sessions that cannot be signed"),
         File("lines", COMMON, "cache/recording-shared", "shared flag", "the note has all of it"),
         File("checkpoints", COMMON, "cache/heads", "", "titles and last prompts of sessions"),

@@ -34,7 +34,7 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
     while True:
         number += 1
         path.write_bytes(before)
-        path.with_name("cache").joinpath("journal-checked").unlink(missing_ok=True)
+        path.with_name("journal-checked").unlink(missing_ok=True)
         argv = [sys.executable, "-I", f"{HERE}/faults.py", "0", str(number)]
         done = subprocess.run([*argv, f"{HERE}/journal_writer.py"], cwd=world.path, check=False)
         lines = parse_lines(path.read_bytes())

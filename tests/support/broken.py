@@ -239,9 +239,7 @@ def lost(store: Store) -> None:
     other = journal.with_name("other")  # a journal only grows, or is another file
     other.write_text(journal.read_text().replace(oid, "1" * 40))
     other.rename(journal)
-    journal.with_name("cache").joinpath(
-        "journal-checked"
-    ).unlink()  # or the refs would put the line back
+    journal.with_name("journal-checked").unlink()  # or the refs would put the line back
     delete(store.stream)(store)
 
 

@@ -573,9 +573,7 @@ class Searched(NamedTuple):
 
 def read_searched(repo: Repo, rules: str) -> Searched:
     """What was searched by these rules (a hash); nothing if that is not known."""
-    head, *lines = decode_name(
-        files.read_cache(repo.join_shared_cache("searched"))
-    ).splitlines() or [""]
+    head, *lines = decode_name(files.read_cache(repo.join_shared("searched"))).splitlines() or [""]
     pairs = [line.split() for line in lines]
     fits = all(len(pair) == 2 and shapes.is_object_name(pair[0]) for pair in pairs)
     if not fits or head != _HEAD + rules:
@@ -589,4 +587,4 @@ def write_searched(repo: Repo, rules: str, searched: Searched) -> None:
     # What was found comes first: without its end the file says that less was searched.
     lines = [_HEAD + rules, *(f"{oid} {rule}" for oid, rule in searched.secrets.items())]
     lines += [f"{oid} {ref}" for ref, oid in searched.tips.items()]
-    files.write_private(repo, repo.join_shared_cache("searched"), encode_lines(lines))
+    files.write_private(repo, repo.join_shared("searched"), encode_lines(lines))

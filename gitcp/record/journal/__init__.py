@@ -3,7 +3,7 @@
 It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
 Objects are written before the line that names them, and each line is written at once.
 
-cache/journal-checked says how many bytes from its beginning were checked, and their CRC.
+journal-checked says how many bytes from its beginning were checked, and their CRC.
 The lines in these bytes are not checked again: to check a line takes longer than to parse it.  A
 journal that does not begin with these bytes any more has lost lines.
 """
@@ -57,7 +57,7 @@ NAME = "journal"
 INTENT = "rewind", "intent"  # the file of a step that is under way, or was killed
 VISITED = "visited"  # the marker of a worktree with open edits of which credit.is_strange() holds
 _CHECKED = "journal-checked"
-_NEIGHBOURS = f"{git.CACHE}/{_CHECKED}", "look", "turn"
+_NEIGHBOURS = _CHECKED, "look", "turn"
 _STREAMS = BRANCHES, HIDDEN
 MANY = 2000  # edits of one look that are still written as a line each
 _BASED = list_keys("based")
@@ -307,7 +307,7 @@ def _note_checked(repo: Repo, path: str, read: _ReadFile) -> None:
 
 def _locate_check(path: str) -> str:
     """The file that says what was checked of the journal in a file."""
-    return os.path.join(os.path.dirname(path), git.CACHE, _CHECKED)
+    return os.path.join(os.path.dirname(path), _CHECKED)
 
 
 def _build_mark(size: int, crc: int) -> bytes:
@@ -373,7 +373,11 @@ def read_clock(repo: Repo) -> int:
     """The time in ns, by the clock that stamps the worktree's files."""
     path = repo.join_own_cache("clock")
     files.touch_private(repo, path)
-    return os.stat(path).st_mtime_ns
+    try:
+        return os.stat(path).st_mtime_ns
+    except FileNotFoundError:  # the cache was removed meanwhile
+        files.touch_private(repo, path)
+        return os.stat(path).st_mtime_ns
 
 
 class Journal:

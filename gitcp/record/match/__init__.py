@@ -246,7 +246,7 @@ def may_have_lost(repo: Repo) -> bool:
 def reread_orig_head(repo: Repo, head: str) -> None:
     """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
     if files.read_words(locate_orig_head(repo), is_object_name) == [head]:
-        files.remove_private(repo, repo.join_own_cache("orig-head"))
+        files.remove_private(repo, repo.join_own("orig-head"))
 
 
 def build_change(objects: Objects, parent: str, changes: Changes) -> Change:

@@ -164,7 +164,7 @@ def add_stashed(repo: Repo, oid: str) -> None:
 
 def _mark_read(repo: Repo) -> None:
     """Note that ORIG_HEAD was read.  A file system without hard links has it read every time."""
-    mark = repo.join_own_cache("orig-head")
+    mark = repo.join_own("orig-head")
     files.remove_private(repo, mark)
     try:
         repo.make_folder(os.path.dirname(mark))
@@ -176,7 +176,7 @@ def _mark_read(repo: Repo) -> None:
 def _was_read(repo: Repo) -> bool:
     """Whether ORIG_HEAD is the file that was read last."""
     try:
-        return os.path.samefile(match.locate_orig_head(repo), repo.join_own_cache("orig-head"))
+        return os.path.samefile(match.locate_orig_head(repo), repo.join_own("orig-head"))
     except OSError:
         return False
 
@@ -189,7 +189,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
     if not orig or (orig != head and _was_read(repo)):
         return []
     if orig == head:  # nothing is lost yet; a reset from here does not replace the file
-        files.remove_private(repo, repo.join_own_cache("orig-head"))
+        files.remove_private(repo, repo.join_own("orig-head"))
     else:
         _mark_read(repo)
     tips = _list_reset_tips(repo, orig)

@@ -152,7 +152,7 @@ def test_a_note_of_what_was_searched_that_is_damaged_counts_for_nothing(
 ) -> None:
     store(here, "aa/0000000000/0/prompt.txt", "hello\n")
     push(here)
-    note = Path(here.join_shared_cache("searched"))
+    note = Path(here.join_shared("searched"))
     first = note.read_bytes().splitlines(keepends=True)[0]
     note.write_bytes(first + b"\xff\xfe\n" + b"0" * 40 + b" " + V1.encode() + b"\n")
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
@@ -162,7 +162,7 @@ def test_a_note_of_what_was_searched_that_is_damaged_counts_for_nothing(
 
 def test_what_an_older_gitcp_has_searched_is_searched_again(here: Repo) -> None:
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
-    note = Path(here.join_shared_cache("searched"))
+    note = Path(here.join_shared("searched"))
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{share_remote.hash_rules(here)}\n{git('rev-parse', V1)} {V1}\n")
     with pytest.raises(Error, match="ab0000000000"):
@@ -173,7 +173,7 @@ def test_a_secret_stays_here_whatever_a_crash_leaves_of_what_was_found(here: Rep
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
     with pytest.raises(Error, match="ab0000000000"):
         push(here)
-    note = Path(here.join_shared_cache("searched"))
+    note = Path(here.join_shared("searched"))
     lines = note.read_text().splitlines(keepends=True)
     for count in range(len(lines)):
         note.write_text("".join(lines[:count]))
@@ -289,7 +289,7 @@ def test_findings_that_are_lost_are_searched_for_again(here: Repo, tmp_path: Pat
     for _ in range(2):
         with pytest.raises(Error, match="ab0000000000"):
             push(here)
-        Path(here.join_shared_cache("searched")).unlink()
+        Path(here.join_shared("searched")).unlink()
     assert ids_there(tmp_path) == ["aa"]
 
 

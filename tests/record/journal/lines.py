@@ -20,9 +20,7 @@ def text(*numbers: int) -> str:
 def lengthen(journal: Path) -> None:
     """Make a journal so long that the next commit cuts it back."""
     journal.write_bytes(b'{"look":1}\n' * (LARGEST // 10) + journal.read_bytes())
-    journal.with_name("cache").joinpath("journal-checked").unlink(
-        missing_ok=True
-    )  # it would have lost lines
+    journal.with_name("journal-checked").unlink(missing_ok=True)  # it would have lost lines
 
 
 def shares(world: World, commit: str = "HEAD") -> dict[str, int]:

@@ -35,7 +35,7 @@ def list_told(world: World) -> list[str]:
 
 def locate_checked(world: World) -> Path:
     """The file that says how much of the journal no hook checks again."""
-    return world.path / ".git/gitcp/cache/journal-checked"
+    return world.path / ".git/gitcp/journal-checked"
 
 
 def count_checked(world: World) -> int:

@@ -73,7 +73,7 @@ def test_work_whose_checkpoints_the_journal_lost_is_not_settled(world: World) ->
     other = journal.with_name("other")  # a journal only grows, or is another file
     other.write_text("".join(left))
     other.rename(journal)
-    journal.with_name("cache").joinpath("journal-checked").unlink(missing_ok=True)
+    journal.with_name("journal-checked").unlink(missing_ok=True)
     assert world.gitcp("doctor") == world.gitcp("doctor", "--fix") == ALL_WELL
     [one] = world.commit("a.py")
     assert touched(world, one, a.sid) == ["a.py"]
