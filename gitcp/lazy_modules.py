@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import sys
 from importlib.machinery import PathFinder
-from threading import RLock
 from types import ModuleType
+
+try:
+    from _thread import RLock
+except ImportError:  # what does the same takes milliseconds to load
+    from threading import RLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
