@@ -62,14 +62,14 @@ def read_tip(repo: Repo) -> str | None:
     return refs.read_ref(repo, get_ref(repo))
 
 
-def read_steps(repo: Repo, name: str = "") -> list[Step]:
+def read_steps(repo: Repo, log: str = "") -> list[Step]:
     """Every step, oldest first, with `commit` and `time`.
 
     `<commit>:before` and `<commit>:after` are its trees; they are absent if the step changed no
-    file of the worktree.  name: the log's ref, '' for this worktree's.  Commits that are no steps
+    file of the worktree.  log: its ref, '' for this worktree's.  Commits that are no steps
     are passed over, with a warning.
     """
-    ref = name or get_ref(repo)
+    ref = log or get_ref(repo)
     if refs.read_ref(repo, ref) is None:
         return []
     fields = repo.git.read_records(*_LOG.split(), _FORMAT, ref, "--")
@@ -124,13 +124,13 @@ def write_step(repo: Repo, step: Step, ends: Ends | None) -> Written:
     )
     message = f"gitcp: {step.describe()}\n\n{json.dumps(placed.make_record())}"
     root = write_tree(repo.objects, _list_entries(step, ends))
-    old_tips = _list_old_tips(step)
-    first = tip
-    if first is None and old_tips:
+    needed = _list_needed_commits(step)
+    first = tip  # the first parent is the log
+    if first is None and needed:
         first = write_empty_root(repo)
     parents: list[str] = []
     if first:
-        parents = [first, *old_tips]
+        parents = [first, *needed]
     return Written(write_commit(repo, root, parents, message), tip)
 
 
@@ -157,7 +157,7 @@ def _list_entries(step: Step, ends: Ends | None) -> dict[str, Entry]:
     return entries
 
 
-def _list_old_tips(step: Step) -> list[str]:
+def _list_needed_commits(step: Step) -> list[str]:
     """The commits that undo needs: parents keep them from git's pruning."""
     tips: list[str] = []
     moved: list[str] = []

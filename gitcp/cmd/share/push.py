@@ -84,16 +84,17 @@ def _send(repo: Repo, args: Namespace, place: Place) -> Pushed:
         share_abandoned(repo)
         ours = listing.list_tips(repo)
         pushed = sync.push_store(repo, place, choose_timeout(repo, args.timeout))
-        lacked = listing.count_changed(repo.objects, ours, pushed.before)
-        lacking = places.count_lacking(repo, place)
+        lacking_before = listing.count_changed(repo.objects, ours, pushed.before)
+        lacking_after = places.count_lacking(repo, place)
     term.hide_progress()
     sync.note_success(repo, place)
     if args.json:
         records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in pushed.tips.items())
         cli.write_records({**record, "remote": place.label} for record in records)
         return pushed
-    left = 0 if stored.is_branch_sent(repo) else lacking
-    _print_outcome(place.label, bool(pushed.tips), lacked - lacking, lacking, left)
+    left_on_branch = 0 if stored.is_branch_sent(repo) else lacking_after
+    sent = lacking_before - lacking_after
+    _print_outcome(place.label, bool(pushed.tips), sent, lacking_after, left_on_branch)
     if pushed.merges:
         print("merged with what others had pushed")
     return pushed
