@@ -316,7 +316,7 @@ KINDS = (
             "shared",
             "the tips of each remote, when a push there failed, and the messages that were said",
         ),
-        File("checkpoints", COMMON, "searched", "shared", "what was searched for secrets"),
+        File("checkpoints", COMMON, "searched", "shared", "what pushes searched and held back"),
     ),
     Kind(
         "Packs",

@@ -199,7 +199,7 @@ class World:
             reader.close()
         if not self.damaged:
             unknown = list_unknown(self.path, self.home)
-            assert not unknown, f"not in core/private_files.py: {unknown}"
+            assert not unknown, f"not in git/private_files.py: {unknown}"
             keys = list_unknown_keys(self.path)
             assert not keys, f"not in line_kinds.KEYS: {keys}"
 

@@ -254,7 +254,7 @@ class Owned(NamedTuple):
 
 
 def list_owned(repo: Repo, word: str) -> Iterator[Owned]:
-    """The private files of sessions to which the table gives this word (core/private_files)."""
+    """The private files of sessions to which the table gives this word (git/private_files)."""
     for file in filter(lambda file: file.is_of_session, private_files.list_files(word)):
         paths = [repo.join_shared()]
         if file.place == WORKTREE:
