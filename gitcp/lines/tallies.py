@@ -208,8 +208,7 @@ def _list_objects(lacks: Iterable[tuple[str, str]]) -> set[str]:
     """The objects that messages name."""
     found: set[str] = set()
     for message, _ in lacks:
-        for oid in _OBJECT.findall(message):
-            found.add(oid)
+        found.update(_OBJECT.findall(message))
     return found
 
 

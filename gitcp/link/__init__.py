@@ -146,13 +146,13 @@ def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
 
 def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     """Rename a stream for the new base if one of its files still differs from it."""
-    files = set()
-    for s in state["streams"]:
-        if s["id"] == tip["stream"]:
-            for p in s["files"]:
-                files.add(p)
+    files: set[str] = set()
+    for stream in state["streams"]:
+        if stream["id"] == tip["stream"]:
+            files.update(stream["files"])
     session_ids = list_sessions(repo.objects, tip)
     files.update(*map_named_paths(repo, tip["stream"], session_ids).values())
+
     from gitcp.record.snapshot import scan
 
     if not scan.list_dirty(repo, files, head):

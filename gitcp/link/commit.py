@@ -583,8 +583,7 @@ def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     lists = (stored.list_session_ids(repo, one) for one in checkpoint_ids)
     found: set[str] = set()
     for ids in lists:
-        for session_id in filter(None, ids):
-            found.add(session_id)
+        found.update(filter(None, ids))
     return found
 
 

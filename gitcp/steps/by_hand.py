@@ -104,10 +104,9 @@ def _store_note(repo: Repo, text: bytes | None) -> str | None:
 def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:
     state = ctx.read_state(session_id)
     _, changes = objects.read_changes(ctx.repo.objects, commit)
-    files = set()
+    files: set[str] = set()
     for stream in (state or {}).get("streams", ()):
-        for path in stream["files"]:
-            files.add(path)
+        files.update(stream["files"])
     if state and files & changes.keys():
         checkpoint_id = make_id()
         linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}

@@ -178,8 +178,7 @@ def _draw_open(sessions: Sequence[Record]) -> list[Line]:
         return []
     files = set()
     for session in sessions:
-        for path in session["files_touched"]:
-            files.add(path)
+        files.update(session["files_touched"])
     counted = f"{count_noun(len(sessions), 'session')}, {count_noun(len(files), 'file')}"
     return [[("not committed: ", "yellow"), (f"{counted} ('gitcp status')", "")]]
 

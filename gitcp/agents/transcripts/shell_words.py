@@ -363,11 +363,10 @@ def _find_losses_by_git(
     paths = arguments[separator + 1 :]
     options = {w for w in arguments[:separator] if w.startswith("-")}
     words = [w for w in arguments[:separator] if not w.startswith("-")]
-    letters = set()
+    letters: set[str] = set()
     for o in options:
         if not o.startswith("--"):
-            for letter in o[1:]:
-                letters.add(letter)
+            letters.update(o[1:])
     is_forced = "f" in letters or options & {"--force", "--discard-changes"}
     named = paths or words
     match name:
@@ -394,11 +393,10 @@ def _find_takings(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str
     name = words[1:2]
     arguments = words[2:]
     options = {word for word in arguments if word.startswith("-")}
-    letters = set()
+    letters: set[str] = set()
     for o in options:
         if not o.startswith("--"):
-            for letter in o[1:]:
-                letters.add(letter)
+            letters.update(o[1:])
     folders = [w for w in arguments if w in (".", "..", "*", ":/") or w.endswith("/")]
     if words[:1] != ["git"] or options & {"-n", "--dry-run"}:
         return

@@ -320,10 +320,9 @@ def _adopt_from(ctx: Context, other_ctx: Context, session_id: str) -> Record:
         )
     old_path = clone_state["worktree_path"]
     home = clone_state.get("worktree_id", "")
-    files = set()
+    files: set[str] = set()
     for stream in clone_state["streams"]:
-        for path in stream["files"]:
-            files.add(path)
+        files.update(stream["files"])
     files |= set(elsewhere.read_work(clone, home, session_id).list_paths())
     state = _unite_states(ctx, clone_state)
     _begin_here(ctx, state)

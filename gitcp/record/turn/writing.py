@@ -108,10 +108,9 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> TurnWork:
     entries = scan.resolve_changes(repo.objects, look.scan, write=True, find_held=tip_lookup)
     stored = transcripts.store_session(repo, state, most=transcripts.AT_ONCE)
     work = collect_work(look.take(head, entries, state), state["session_id"])
-    recorded = set()
+    recorded: set[str] = set()
     for stream in state["streams"]:
-        for path in stream["files"]:
-            recorded.add(path)
+        recorded.update(stream["files"])
     start = base or {"dirty": {}, "head": head}
     committed = _list_committed(repo.objects, start["head"], head)
     changed = stream_choice.list_changed_paths(start["dirty"], entries, committed)

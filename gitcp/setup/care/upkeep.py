@@ -301,11 +301,10 @@ def _map_unshared(survey: Survey, tip: Tip, doomed: set[str]) -> dict[str, list[
         recorded = set()
     unshared = {}
     for state in states:
-        paths = set()
+        paths: set[str] = set()
         for s in state["streams"]:
             if s["id"] == stream_id:
-                for p in s["files"]:
-                    paths.add(p)
+                paths.update(s["files"])
         if paths - recorded:
             unshared[state["session_id"]] = sorted(paths - recorded)
     return unshared
