@@ -14,7 +14,7 @@ from gitcp.lines.committed import recorded
 from gitcp.record import registered, session, turn
 from gitcp.record.snapshot import own_index
 from gitcp.record.turn import company
-from gitcp.setup import adapters
+from gitcp.setup import notices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def update_session(ctx: Context, event: Event) -> list[Passed]:
         ctx.keep(state)
     greeted = company.format_greeting(repo, session_id, ctx.head)
     limit_space(ctx)
-    complaints = adapters.list_notices(repo)
+    complaints = notices.list_notices(repo)
     if complaints:
         recorded.end_recording(repo, noticed=True)
     else:

@@ -1,5 +1,5 @@
 """Adapters that are programs on PATH: gitcp-agent-<name>, and entire-agent-<name> of the original
-program; the settings of a team in .gitcp.toml, and gitcp's configuration in a repository.
+program.
 
 gitcp-agent-protocol(7) describes the protocol of gitcp-agent-<name>.
 """
@@ -15,12 +15,10 @@ from argparse import ArgumentTypeError
 from gitcp import git
 from gitcp.agents import get_client, list_names, other
 from gitcp.agents.reading import items
-from gitcp.errors import Error, GitError, InputError, UnknownAgent, hide_passwords
-from gitcp.git import config_table, files, jj, places
-from gitcp.git.config_table import AUTO
-from gitcp.git.objects import Objects, object_lists
-from gitcp.setup import configured_hooks, git_hooks, guard_files, hook_texts
-from gitcp.setup.care.findings import Finding
+from gitcp.errors import Error, InputError, UnknownAgent
+from gitcp.git import files
+from gitcp.git.objects import object_lists
+from gitcp.setup import configuration
 from gitcp.text import console
 
 TYPE_CHECKING = False
@@ -28,12 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.git.config_table import Key
     from gitcp.git.repo import Repo
     from gitcp.setup.hook_texts import Write
-    from gitcp.text.record_types import Event, Record
-
-    Origin = tuple[str, str, int]  # scope, file, line; 0 for an unknown line
+    from gitcp.text.record_types import Event
 
 OWN = "gitcp-agent-"
 ENTIRE = "entire-agent-"
@@ -321,7 +316,7 @@ def may_run(repo: Repo) -> bool:
     """Whether the person allows adapters on PATH, in a configuration file that is not tracked."""
     if not repo.config.get_option(_KEY):
         return False
-    _, file, _ = find_origin(repo, _KEY, repo.config.get(_KEY))
+    _, file, _ = configuration.find_origin(repo, _KEY, repo.config.get(_KEY))
     return not (file and object_lists.list_tracked(repo, [file]))
 
 
@@ -379,177 +374,3 @@ def find_adapters(repo: Repo) -> Iterator[External | str]:
                     yield client
             except Error as e:
                 yield str(e)
-
-
-# Read .gitcp.toml, the settings of a team, from a revision.
-FILE = ".gitcp.toml"
-
-
-def read_table(repo: Repo, revision: str, name: str) -> tuple[Any, str]:
-    """(the value of a key, {} if there is none; the file's name for messages).  Raises Error for
-    an unknown revision and for a file that is not TOML."""
-    import tomllib
-
-    label = f"'{FILE}' of '{revision}'"
-    tree = repo.git.run("rev-parse", "-q", "--verify", f"{revision}^{{tree}}", ok=(0, 1, 128))[1]
-    if not tree:
-        raise Error(f"no such revision: '{revision}'")
-    with Objects(repo):
-        file = repo.objects.read(f"{tree.decode().strip()}:{FILE}")
-    try:
-        return tomllib.loads(file[2].decode() if file else "").get(name, {}), label
-    except ValueError as e:
-        raise Error(f"{label} is not TOML: {e}") from None
-
-
-# gitcp's configuration in a repository: its values, where they are set, and what is wrong.
-_STRATEGY = "commit with jj, or 'git config gitcp.strategy manual-commit'"
-
-
-def list_findings(repo: Repo) -> list[Finding]:
-    """A finding for each wrong value or name.  git is asked for origins only if there are any."""
-    findings = []
-    for key, value, why in hook_texts.list_complaints(repo.config.read_values()):
-        reason = f"'{key} = {value}' in {format_origin(find_origin(repo, key, value))}: {why}"
-        remedy = f"set another value, or 'git config --unset {key}'"
-        findings.append(Finding("config", key, reason, remedy=remedy))
-    if repo.jj and guard_files.get_configured(repo) == AUTO:
-        reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
-        findings.append(Finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
-    return findings
-
-
-def list_setting_notices(repo: Repo) -> list[str]:
-    """The line about wrong settings that a session gets at its start; [] if none is wrong."""
-    findings = list_findings(repo)
-    if len(findings) > 1:
-        more = f"{len(findings) - 1} more: 'gitcp config --check' shows them"
-        return [f"gitcp: {findings[0].reason} ({more})"]
-    return [f"gitcp: {finding.reason}" for finding in findings]
-
-
-def find_origin(repo: Repo, key: str, value: str) -> Origin:
-    """The last place where a key is set to a value."""
-    args = ("config", "-z", "--show-scope", "--show-origin", "--get-all", key)
-    words = repo.git.run(*args, ok=(0, 1))[1].decode("utf-8", "surrogateescape").split("\0")
-    last: Origin = ("", "", 0)
-    for scope, source, text in zip(words[::3], words[1::3], words[2::3], strict=False):
-        if text == value or not last[0]:
-            file = ""
-            if source.startswith("file:"):
-                file = source.removeprefix("file:")
-            last = scope, os.path.join(repo.top or repo.common, file) if file else "", 0
-    if last[1]:
-        return (last[0], last[1], _find_line(last[1], key, value))
-    return last
-
-
-def format_origin(where: Origin) -> str:
-    """An origin as text: its file and line, or its scope."""
-    scope, file, line = where
-    if not file:
-        if scope in ("", "command"):
-            return f"the {scope or 'command'} line"
-        return scope
-    return f"{file}:{line}" if line else file
-
-
-def _find_line(file: str, key: str, value: str) -> int:
-    try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as f:
-            return hook_texts.find_line(f.read(), key, value)
-    except OSError:
-        return 0
-
-
-def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
-    """A record of type setting for each key of the table, each value of a pipeline, and each
-    unknown key that is set; keys: only for these.
-
-    value: the value in force; text: what is set, '' for nothing, both without the passwords of
-    URLs; origin: where it is set;
-    complaint: what is wrong with it.
-    """
-    values = repo.config.read_values()
-    wrong = {(key, text): why for key, text, why in hook_texts.list_complaints(values)}
-    pipes = {key for key in values if key.startswith("gitcp.") and key.endswith(".pipeline")}
-    besides = sorted(pipes | {key for key, _ in wrong})
-    records: list[Record] = []
-    for key in keys or dict.fromkeys([*config_table.KEYS, *besides]):
-        row = hook_texts.find_key(key)
-        texts = values.get(key, [])
-        if row and not row.get("many"):
-            texts = texts[-1:]
-        for text in texts or [""]:
-            records.append(_make_setting(repo, key, row, text, wrong.get((key, text), "")))
-    return records
-
-
-def set_setting(repo: Repo, key: str, text: str) -> None:
-    """Set a key of the table in the repository's configuration; a key that may have several values
-    gets one more.  Raises InputError for a value that it cannot have."""
-    row = hook_texts.find_key(key)
-    if row is None:
-        raise InputError(f"no such key: '{key}'")
-    complaint = hook_texts.find_complaint(row, text)
-    if complaint:
-        subject = "" if row["kind"] == "pipeline" else "it "
-        raise InputError(f"'{key}' cannot be '{text}': {subject}{complaint}")
-    add = ["--add"] if row.get("many") else []
-    try:
-        repo.git.run("config", "--local", *add, key, text)
-    except GitError as e:
-        raise e.shorten() from None
-
-
-def _make_setting(repo: Repo, key: str, row: Key | None, text: str, complaint: str) -> Record:
-    default = row["default"] if row else ""
-    where = None
-    if key in repo.config.read_values():
-        where = find_origin(repo, key, text)
-    is_url = len(text.split()) == 1
-    text = places.clean_url(text) if is_url else hide_passwords(text)  # or several, in a pipeline
-    return {
-        "type": "setting",
-        "key": key,
-        "value": text if where and not complaint else default,
-        "text": text,
-        "origin": format_origin(where) if where else "",
-        "scope": where[0] if where else "",
-        "default": default,
-        "kind": row["kind"] if row else "",
-        "meaning": row["meaning"] if row else "",
-        "complaint": complaint,
-    }
-
-
-# List the lines about the installation that a session gets at its start.
-_SHARED = (
-    "gitcp: you are recorded by hooks that others share in this repository's settings: "
-    "'gitcp enable' links your commits too, 'gitcp disable' ends it."
-)
-_AWAY = (
-    "gitcp: git no longer runs gitcp's hooks here ({}), so commits are linked late: "
-    "'gitcp enable' mends it."
-)
-_UNREGISTERED = (
-    "gitcp: jj works in this directory too and is not asked, since it is not registered: "
-    "'gitcp enable' registers it."
-)
-
-
-def list_notices(repo: Repo) -> list[str]:
-    """The lines; [] if git's hooks are as enable left them and every setting is valid."""
-    lines = list_setting_notices(repo)
-    top = repo.top
-    if top and os.path.isdir(f"{top}/.jj") and not repo.jj and jj.begins_workspace(top):
-        lines = [*lines, _UNREGISTERED]
-    is_enabled_here = os.path.exists(repo.join_shared("installed", "manifest.json"))
-    if not is_enabled_here and not configured_hooks.is_of_person(repo):
-        return [_SHARED, *lines]
-    if not repo.has_git:
-        return lines
-    missing = git_hooks.list_missing(repo, git_hooks.find_folder(repo))
-    if missing:
-        return [_AWAY.format(", ".join(missing)), *lines]
-    return lines

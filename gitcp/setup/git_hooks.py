@@ -11,7 +11,7 @@ import os
 from gitcp.git import decode_name, encode_name, files
 from gitcp.git.objects import object_lists
 from gitcp.record.snapshot import Worktree
-from gitcp.setup import configured_hooks, hook_texts
+from gitcp.setup import configured_hooks, exclude_file, hook_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -536,7 +536,7 @@ def list_addable(repo: Repo, paths: Iterable[str]) -> list[str]:
 def plan_exclude(repo: Repo, paths: list[str]) -> Write:
     """The write that makes git ignore paths, relative to the top, in this clone."""
     path = os.path.join(repo.common, "info", "exclude")
-    after, lines = hook_texts.exclude_paths(decode_name(files.read_bytes(path) or b""), paths)
+    after, lines = exclude_file.exclude_paths(decode_name(files.read_bytes(path) or b""), paths)
     note = f"wrote '{path}', to keep {', '.join(paths)} out of commits"
     data = encode_name(after)
     return {"path": path, "kind": "exclude", "data": data, "note": note, "lines": lines}

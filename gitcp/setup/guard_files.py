@@ -94,6 +94,6 @@ def get_strategy(repo: Repo) -> str:
 def get_configured(repo: Repo) -> str:
     """gitcp.strategy: MANUAL (default; formerly 'shadow') or AUTO (formerly 'dual')."""
 
-    from gitcp.setup import hook_texts
+    from gitcp.setup import entire_settings
 
-    return hook_texts.find_strategy(repo.config.get_option("gitcp.strategy")) or MANUAL
+    return entire_settings.find_strategy(repo.config.get_option("gitcp.strategy")) or MANUAL

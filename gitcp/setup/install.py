@@ -22,10 +22,20 @@ from gitcp.lines.committed import recorded
 from gitcp.record import locate_off, registered, stream
 from gitcp.record.snapshot import own_index
 from gitcp.record.unheard import unrecorded
-from gitcp.setup import adapters, configured_hooks, git_hooks, guard_files, hook_texts, takeover
+from gitcp.setup import (
+    adapters,
+    configured_hooks,
+    entire_settings,
+    exclude_file,
+    git_hooks,
+    guard_files,
+    hook_texts,
+    skill,
+    takeover,
+)
 from gitcp.setup.clients import enabling, own_files
 from gitcp.setup.clients.enabling import Surroundings
-from gitcp.setup.hook_texts import ENTIRE_SWITCH
+from gitcp.setup.entire_settings import ENTIRE_SWITCH
 from gitcp.text import console, value_class
 
 TYPE_CHECKING = False
@@ -173,7 +183,7 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
     writes = [write for plan in plans for write in plan[0]]
     notes = [note for plan in plans for note in plan[1]]
     chosen = {
-        "gitcp.strategy": hook_texts.find_strategy(options.strategy),
+        "gitcp.strategy": entire_settings.find_strategy(options.strategy),
         "gitcp.guard": options.guard,
         "gitcp.remote": options.destination,
     }
@@ -273,13 +283,13 @@ def make_stripper(repo: Repo, record: Manifest) -> Strip:
             return enabling.remove_ours(entry["agent"], data, bool(entry["before"]))
         if entry["kind"] in ("plugin", "script"):
             return None if own_files.is_ours(data) else data
-        if entry["kind"] == hook_texts.ENTIRE_SWITCH:
+        if entry["kind"] == entire_settings.ENTIRE_SWITCH:
             return takeover.remove_switch(data)
         if entry["kind"] == "config":
             return takeover.remove_values(repo, entry, data)
         if entry["kind"] == adapters.KIND:
             return None
-        rest = encode_name(hook_texts.remove_lines(decode_name(data), entry["lines"]))
+        rest = encode_name(exclude_file.remove_lines(decode_name(data), entry["lines"]))
         return rest if rest or entry["before"] else None
 
     return strip
@@ -411,11 +421,11 @@ def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
     the person for the scope `user`.
     """
     home = os.path.expanduser("~")
-    data = hook_texts.TEXT.encode()
+    data = skill.TEXT.encode()
     writes: list[Write] = []
     notes: list[str] = []
-    for folder in hook_texts.FOLDERS:
-        below = os.path.join(folder, hook_texts.NAME)
+    for folder in skill.FOLDERS:
+        below = os.path.join(folder, skill.NAME)
         path = os.path.join(repo.worktree, below)
         if scope == "user":
             path = agents.locate_below(home, below)

@@ -21,9 +21,9 @@ from gitcp.record import session
 from gitcp.record.journal import Journal, edits
 from gitcp.record.session import original, others
 from gitcp.record.stream import peek_tip, read_changes, save_work
-from gitcp.setup import hook_texts
+from gitcp.setup import entire_settings, hook_texts
 from gitcp.setup.clients import json_text
-from gitcp.setup.hook_texts import ENTIRE_SWITCH
+from gitcp.setup.entire_settings import ENTIRE_SWITCH
 from gitcp.text import ids, shapes
 from gitcp.text.ids import CHECKPOINTS, V1
 
@@ -67,14 +67,15 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
     if record.find(switch_path(repo)):
         read_files[-1].pop("enabled", None)
-    values, further_notes = hook_texts.translate_settings(hook_texts.merge_settings(*read_files))
+    settings = entire_settings.merge_settings(*read_files)
+    values, further_notes = entire_settings.translate_settings(settings)
     for section in ("entire", "gitcp"):
-        old = f"{section}.{hook_texts.OLD_WARNING}"
+        old = f"{section}.{entire_settings.OLD_WARNING}"
         if repo.config.get_all(old):
             if repo.config.get_flag(old):
-                values[hook_texts.WARNING] = "false"
+                values[entire_settings.WARNING] = "false"
             else:
-                values[hook_texts.WARNING] = "true"
+                values[entire_settings.WARNING] = "true"
     remote, name, tracked = read_destination(repo)
     if remote and not tracked and not places.is_settled(repo):
         values["gitcp.remote"] = remote
@@ -89,7 +90,7 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
 def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     """The write that sets values in the repository's configuration; None if they are set."""
     new = {key: v for key, v in values.items() if repo.config.get(key, "\0") != v}
-    old = f"gitcp.{hook_texts.OLD_WARNING}"
+    old = f"gitcp.{entire_settings.OLD_WARNING}"
     if not new and not repo.config.get_all(old):
         return None
     path = os.path.realpath(os.path.join(repo.common, "config"))
@@ -310,7 +311,7 @@ def read_destination(repo: Repo) -> Destination:
             settings = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
         except ValueError:
             continue
-        remote = hook_texts.choose_destination(settings, remotes, url)
+        remote = entire_settings.choose_destination(settings, remotes, url)
         if remote:
             return Destination(remote, name, _is_tracked(repo, name))
     return Destination("", "", False)

@@ -58,7 +58,9 @@ PURE = set(
     gitcp.record.match.units gitcp.record.session.phases
     gitcp.record.session.stream_choice gitcp.record.snapshot.limits gitcp.setup.care.findings
     gitcp.setup.care.sentences gitcp.setup.care.space_sums
-    gitcp.setup.ci_jobs gitcp.setup.hook_texts gitcp.steps.abandoned_rules gitcp.steps.whose.lineage
+    gitcp.setup.ci_jobs gitcp.setup.config_check gitcp.setup.entire_settings
+    gitcp.setup.exclude_file gitcp.setup.hook_texts gitcp.setup.skill
+    gitcp.steps.abandoned_rules gitcp.steps.whose.lineage
     gitcp.steps.back.plan gitcp.steps.back.point gitcp.steps.back.taking_back
     gitcp.steps.step gitcp.steps.undo_tree
     gitcp.steps.whose.parts gitcp.steps.handover_text gitcp.terminal.answers

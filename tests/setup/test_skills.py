@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.setup import hook_texts
+from gitcp.setup import skill
 from tests.support.clients.real import Client
 from tests.support.harness import World
 from tests.support.warm import run
 
-PATHS = [f"{folder}/{hook_texts.NAME}" for folder in hook_texts.FOLDERS]
+PATHS = [f"{folder}/{skill.NAME}" for folder in skill.FOLDERS]
 
 
 def tree(top: Path) -> dict[str, bytes | None]:
@@ -28,7 +28,7 @@ def test_a_skill_is_written_is_no_change_to_git_and_goes_byte_for_byte(world: Wo
     status, before = world.git("status", "--porcelain"), tree(world.path)
     world.gitcp("enable", "--skills")
     for path in PATHS:
-        assert (world.path / path).read_text() == hook_texts.TEXT
+        assert (world.path / path).read_text() == skill.TEXT
     assert world.git("status", "--porcelain") == status
     assert "nothing to do" in world.gitcp("enable", "--skills")
     world.gitcp("disable", "--uninstall")
@@ -52,7 +52,7 @@ def test_a_skill_of_the_person_stays_and_is_said_to(world: World) -> None:
     assert f"'{theirs}' is not as gitcp wrote it and stays" in said
     assert theirs.read_text() == "theirs\n"
     world.gitcp("enable", "--skills", "--force")
-    assert theirs.read_text() == hook_texts.TEXT
+    assert theirs.read_text() == skill.TEXT
     world.gitcp("disable", "--uninstall")
     assert theirs.read_text() == "theirs\n"
 
@@ -60,15 +60,15 @@ def test_a_skill_of_the_person_stays_and_is_said_to(world: World) -> None:
 def test_a_skill_that_was_changed_since_stays_when_gitcp_goes(world: World) -> None:
     world.gitcp("enable", "--skills")
     changed = world.path / PATHS[1]
-    changed.write_text(hook_texts.TEXT + "more\n")
+    changed.write_text(skill.TEXT + "more\n")
     world.gitcp("disable", "--uninstall")
-    assert changed.read_text() == hook_texts.TEXT + "more\n"
+    assert changed.read_text() == skill.TEXT + "more\n"
     assert not (world.path / PATHS[0]).exists()
 
 
 def test_a_skill_for_the_person_is_written_into_the_home(world: World) -> None:
     world.gitcp("enable", "--skills", "--user")
-    assert (world.home / PATHS[0]).read_text() == hook_texts.TEXT
+    assert (world.home / PATHS[0]).read_text() == skill.TEXT
     assert not (world.path / PATHS[0]).exists()
 
 
@@ -79,16 +79,16 @@ def test_a_skill_for_the_person_is_where_the_variable_of_its_client_says(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(moved))
     monkeypatch.setenv("CODEX_HOME", str(world.home / "codex"))  # it reads .agents all the same
     world.gitcp("enable", "--skills", "--user")
-    assert (moved / "skills" / hook_texts.NAME).read_text() == hook_texts.TEXT
-    assert (world.home / ".agents" / "skills" / hook_texts.NAME).read_text() == hook_texts.TEXT
+    assert (moved / "skills" / skill.NAME).read_text() == skill.TEXT
+    assert (world.home / ".agents" / "skills" / skill.NAME).read_text() == skill.TEXT
     assert not (world.home / PATHS[0]).exists()
     world.gitcp("disable", "--uninstall", "--user")
-    assert not (moved / "skills" / hook_texts.NAME).exists()
+    assert not (moved / "skills" / skill.NAME).exists()
 
 
 @pytest.mark.parametrize(
     "line",
-    [line for line in hook_texts.TEXT.splitlines() if "`gitcp " in line],
+    [line for line in skill.TEXT.splitlines() if "`gitcp " in line],
     ids=lambda _: "line",
 )
 def test_each_command_of_the_skill_is_one_that_there_is(world: World, line: str) -> None:
@@ -114,6 +114,6 @@ def test_the_real_claude_code_is_told_of_the_skill(world: World) -> None:
 
 
 def test_the_skill_is_yaml_with_a_name_and_a_short_description() -> None:
-    head = hook_texts.TEXT.split("---\n")[1]
+    head = skill.TEXT.split("---\n")[1]
     assert head.startswith("name: gitcp\ndescription: >-\n")
     assert len(" ".join(head.partition(">-")[2].split())) < 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import NO, OK, UsageError
 from gitcp.git.repo import Repo
-from gitcp.setup import adapters, hook_texts
+from gitcp.setup import config_check, configuration
 from gitcp.terminal import cli
 from gitcp.text import console
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     make_flag("--check", "show only what is wrong"),
     JSON,
-    make_value("key", "<key>", "only this key", nargs="?", choices=hook_texts.list_keys()),
+    make_value("key", "<key>", "only this key", nargs="?", choices=config_check.list_keys()),
     make_value("value", "<value>", "a value for the key, or more keys to show", nargs="*"),
 )
 
@@ -28,15 +28,15 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("config", OPTIONS, argv)
     repo = Repo.find_here()
     keys = [args.key, *args.value] if args.key else []
-    if len(keys) == 2 and not hook_texts.find_key(keys[1]):
+    if len(keys) == 2 and not config_check.find_key(keys[1]):
         if args.check or args.json:
             raise UsageError("--check and --json only show settings: they take no value")
-        adapters.set_setting(repo, *keys)
+        configuration.set_setting(repo, *keys)
         return OK
     for key in keys:
-        if not hook_texts.find_key(key):
-            raise UsageError(console.describe_unknown("key", key, hook_texts.list_keys()))
-    records = adapters.list_settings(repo, keys)
+        if not config_check.find_key(key):
+            raise UsageError(console.describe_unknown("key", key, config_check.list_keys()))
+    records = configuration.list_settings(repo, keys)
     if args.check:
         records = [setting for setting in records if setting["complaint"]]
     if args.json:

@@ -35,7 +35,7 @@ from gitcp.git.repo import Repo
 from gitcp.lines import exports
 from gitcp.lines.committed.evidence import Evidence
 from gitcp.lines.prices import list_price
-from gitcp.setup import adapters
+from gitcp.setup import team_settings
 from gitcp.terminal import extras
 from gitcp.text.ids import NOTES, V1
 
@@ -278,7 +278,7 @@ def export_facts(
     oids = decode_lines(repo.git.run("rev-parse", "--revs-only", *revision_arguments)[1])
     tips = [end for end in oids if not end.startswith("^")]
     if tips:
-        teams = fact_tables.parse_teams(*adapters.read_table(repo, tips[0], "teams"))
+        teams = fact_tables.parse_teams(*team_settings.read_table(repo, tips[0], "teams"))
     else:
         teams = {}
     with Batch(directory, name or name_repository(repo)) as batch:

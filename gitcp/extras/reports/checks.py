@@ -23,7 +23,7 @@ from gitcp.lines.check_rules import (
 from gitcp.lines.sums import Sums
 from gitcp.lines.tally import count_commit
 from gitcp.link import commits
-from gitcp.setup import adapters
+from gitcp.setup import team_settings
 from gitcp.text import ids
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def check_range(repo: Repo, revisions: Sequence[str], target: str) -> Record:
     Raises Error without a target, for an invalid file and for an unknown revision.
     """
     target = target or _find_target(revisions)
-    rules = parse_rules(*adapters.read_table(repo, target, "check"))
+    rules = parse_rules(*team_settings.read_table(repo, target, "check"))
     sums = Sums()
     reasons = list["Reason"]()
     seen: dict[str, None] = {}

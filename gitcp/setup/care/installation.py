@@ -18,7 +18,15 @@ from gitcp.git.files import Damaged, locate_scratch
 from gitcp.git.objects import object_lists
 from gitcp.record import locate_heard, locate_off
 from gitcp.record.session import is_home
-from gitcp.setup import adapters, configured_hooks, git_hooks, hook_texts, install, lfs, takeover
+from gitcp.setup import (
+    configuration,
+    configured_hooks,
+    git_hooks,
+    hook_texts,
+    install,
+    lfs,
+    takeover,
+)
 from gitcp.setup.care import switches
 from gitcp.setup.care.findings import ENABLE, WARNING, Finding, Row
 from gitcp.setup.clients import enabling, own_files, settings
@@ -278,7 +286,7 @@ CHECKS: Checks = {
             "the person's own settings record an agent in a repository that is not enabled",
             *_MENDED),
     ),
-    make_check(adapters.list_findings): (
+    make_check(configuration.list_findings): (
         Row("config", WARNING, "a setting has a value that it cannot have"),
     ),
     make_check(find_in_hooks): (

@@ -6,7 +6,7 @@ import pytest
 
 from gitcp.git import config_table
 from gitcp.git.config_table import KEYS, find_complaint, read_value
-from gitcp.setup import hook_texts
+from gitcp.setup import config_check
 
 READ = [
     ("gitcp.max-file-size", [], 10 << 20),
@@ -80,11 +80,11 @@ WRONG = [
 @pytest.mark.parametrize(("key", "text", "want"), WRONG)
 def test_what_is_wrong_is_named_with_what_holds(key: str, text: str, want: str | None) -> None:
     expected = [] if want is None else [(key, text, want)]
-    assert hook_texts.list_complaints({key: [text]}) == expected
+    assert config_check.list_complaints({key: [text]}) == expected
 
 
 def test_a_pattern_that_cannot_be_read_says_what_comes_of_it() -> None:
-    found = hook_texts.list_complaints({"gitcp.redact": ["a", "(x"], "gitcp.redact-allow": ["["]})
+    found = config_check.list_complaints({"gitcp.redact": ["a", "(x"], "gitcp.redact-allow": ["["]})
     assert [(key, text) for key, text, _ in found] == [
         ("gitcp.redact", "(x"),
         ("gitcp.redact-allow", "["),
@@ -94,8 +94,8 @@ def test_a_pattern_that_cannot_be_read_says_what_comes_of_it() -> None:
 
 
 def test_only_the_last_value_of_a_key_counts_unless_many_do() -> None:
-    assert hook_texts.list_complaints({"gitcp.streams": ["foo", "suffix"]}) == []
-    assert len(hook_texts.list_complaints({"gitcp.turn-end.pipeline": ["x", "default"]})) == 1
+    assert config_check.list_complaints({"gitcp.streams": ["foo", "suffix"]}) == []
+    assert len(config_check.list_complaints({"gitcp.turn-end.pipeline": ["x", "default"]})) == 1
 
 
 FILE = """\
@@ -120,7 +120,7 @@ FILE = """\
     ],
 )
 def test_the_line_that_sets_a_value_is_found(key: str, text: str, line: int) -> None:
-    assert hook_texts.find_line(FILE, key, text) == line
+    assert config_check.find_line(FILE, key, text) == line
 
 
 def test_every_key_says_what_it_is_for() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.setup import hook_texts
+from gitcp.setup import entire_settings
 
 WARNING = "gitcp.enable-multisession-warning"
 
@@ -28,19 +28,19 @@ WARNING = "gitcp.enable-multisession-warning"
     ],
 )
 def test_settings_become_our_keys(settings: dict[str, Any], values: dict[str, str]) -> None:
-    merged = hook_texts.merge_settings(settings, {})
-    assert hook_texts.translate_settings(merged) == (values, [])
+    merged = entire_settings.merge_settings(settings, {})
+    assert entire_settings.translate_settings(merged) == (values, [])
 
 
 @pytest.mark.parametrize(
     ("settings", "word"), [({"strategy": ["x"]}, "['x']"), ({"enabled": False}, "disabled")]
 )
 def test_what_is_not_taken_over_is_said(settings: dict[str, Any], word: str) -> None:
-    values, notes = hook_texts.translate_settings(hook_texts.merge_settings(settings, {}))
+    values, notes = entire_settings.translate_settings(entire_settings.merge_settings(settings, {}))
     assert values == {} and word in notes[0]
 
 
 def test_local_settings_win_field_by_field() -> None:
     shared = {"strategy": "dual", "strategy_options": {"push_sessions": False, "a": 1}}
-    merged = hook_texts.merge_settings(shared, {"strategy_options": {"push_sessions": True}})
+    merged = entire_settings.merge_settings(shared, {"strategy_options": {"push_sessions": True}})
     assert merged == {"strategy": "dual", "strategy_options": {"push_sessions": True, "a": 1}}
