@@ -15,7 +15,6 @@ import os
 
 from gitcp.errors import InputError
 from gitcp.text import ids, json
-from gitcp.text import ids as ids_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,12 +27,98 @@ if TYPE_CHECKING:
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
     Hook = tuple[str, str | None, int | None]  # its event, matcher of tools, time-out in its unit
+    Files = dict[str, object]  # path -> the JSON in it
+    Replacement = tuple[str, str, bool]  # old text, new text, whether everywhere
 
 _NAMES = """aider amp antigravity auggie claude-code cline codex copilot crush cursor devin
 factory-droid gemini-cli goose grok-build kilo-code kiro opencode openhands pi qwen-code vs-code
 windsurf"""
 # name -> module, in order; only the module of a client that is asked for is loaded
 CLIENTS = {name: "gitcp.agents." + name.replace("-", "_") for name in _NAMES.split()}
+
+
+class Payload:
+    """What a client sends to a hook, or an object in it.  hook: its event; '' to ignore it.
+
+    A method raises InputError for a value of another type than it gives.
+    """
+
+    __slots__ = ("_fields", "hook")
+
+    def __init__(self, fields: dict[str, Any], hook: str = "") -> None:
+        self._fields = fields
+        self.hook = hook
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._fields
+
+    def get(self, key: str) -> Any:
+        """The value under a key, whatever it is; None without one."""
+        return self._fields.get(key)
+
+    def list_items(self) -> Iterable[tuple[str, Any]]:
+        """The keys with their values."""
+        return self._fields.items()
+
+    def change(self, **values: object) -> Payload:
+        """The payload with other values."""
+        return Payload({**self._fields, **values}, self.hook)
+
+    def send_to(self, hook: str) -> Payload:
+        """The payload as one of another hook."""
+        return Payload(self._fields, hook)
+
+    def ignore(self) -> Payload:
+        """The payload as one of no hook."""
+        return self.send_to("")
+
+    def get_text(self, key: str) -> str:
+        """The text under a key; "" if absent or null."""
+        value = self.get_words(key)
+        if value and value != self._fields[key]:
+            raise InputError(f"'{key}' is not UTF-8: {ascii(self._fields[key])[:80]}")
+        return value
+
+    def get_words(self, key: str) -> str:
+        """A text for people under a key, "" without one; invalid UTF-8 becomes "?"."""
+        value = self._fields.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise InputError(f"'{key}' is not a text: {ascii(value)[:80]}")
+        return ids.replace_surrogates(value)
+
+    def get_object(self, key: str) -> Payload:
+        """The object under a key; empty if absent or null."""
+        value = self._fields.get(key)
+        if value is not None and not isinstance(value, dict):
+            raise InputError(f"'{key}' is not an object: {ascii(value)[:80]}")
+        return Payload(value or {}, self.hook)
+
+    def get_objects(self, key: str) -> list[Payload]:
+        """The list of objects under a key; empty if absent or null."""
+        value = self._fields.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise InputError(f"'{key}' is not a list of objects: {ascii(value)[:80]}")
+        return [Payload(item, self.hook) for item in value]
+
+    def get_first(self, key: str) -> Any:
+        """The first item of the list under a key; None without one."""
+        items = self._fields.get(key)
+        if isinstance(items, list) and items:
+            return items[0]
+        return None
+
+    def find(self, keys: Iterable[str]) -> Any:
+        """The value under the first of the keys that is there; None without one."""
+        return next((self._fields[key] for key in keys if key in self._fields), None)
+
+    def find_patch(self) -> str:
+        """The text of a call's input that has a patch; "" without one."""
+        texts = (value for value in self._fields.values() if isinstance(value, str))
+        return next((text for text in texts if "*** Begin Patch" in text), "")
 
 
 class Client:
@@ -96,12 +181,11 @@ class Client:
             if name not in self.NOT_HOOKED
         ]
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload), both in the words of EVENTS and of read_event(); hook "" to
-        ignore it."""
-        return name, fields
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload in the words of EVENTS and of read_event()."""
+        return payload
 
-    def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
+    def build_files(self, path: str, command: Callable[[str], str]) -> Files:
         """The files of form files, as JSON.  command: event -> the command of its hook."""
         return {}
 
@@ -131,44 +215,44 @@ class Client:
         moves = not self.FOLDERS or first == self.FOLDERS[0]
         return resolve_path(home, path, self.HOME_ENV if moves else "")
 
-    def read_event(self, name: str, fields: dict[str, Any]) -> Event:
+    def read_event(self, hook: str, fields: dict[str, Any]) -> Event:
         """The record of a hook call; raises InputError for an invalid field."""
         if self.KEYS:
             fields = {self.KEYS.get(key, key): value for key, value in fields.items()}
             fields.setdefault("cwd", os.getcwd())  # it starts hooks at the top of the workspace
-        name, fields = self.adapt(name, fields)
-        event = self.EVENTS.get(name)
-        if event is None or (event == "turn-start" and fields.get("agent_id") is not None):
+        payload = self.adapt(Payload(fields, hook))
+        event = self.EVENTS.get(payload.hook)
+        if event is None or (event == "turn-start" and payload.get("agent_id") is not None):
             return make_unknown(self.NAME)
-        record = read_event(self.NAME, event, fields)
-        if event == "tool-end" and "tool_calls" in fields:
-            calls = get_objects(fields, "tool_calls")
-            record["tools"] = [self.read_tool(name, call, record["cwd"]) for call in calls]
+        record = read_event(self.NAME, event, payload)
+        if event == "tool-end" and "tool_calls" in payload:
+            calls = payload.get_objects("tool_calls")
+            record["tools"] = [self.read_tool(call, record["cwd"]) for call in calls]
         elif event in ("tool-start", "tool-end"):
-            tool = record["tool"] = self.read_tool(name, fields, record["cwd"])
-            tool["failed"] = tool["failed"] or name.endswith("Failure")
-            record["event"] = self.refine_event(event, tool, fields)
+            tool = record["tool"] = self.read_tool(payload, record["cwd"])
+            tool["failed"] = tool["failed"] or payload.hook.endswith("Failure")
+            record["event"] = self.refine_event(event, tool, payload)
         return record
 
-    def refine_event(self, event: str, tool: Tool, fields: Mapping[str, Any]) -> str:
+    def refine_event(self, event: str, tool: Tool, payload: Payload) -> str:
         """The event of a call: that of a task is a subagent's, the end of a todo list is `todo`."""
         if tool["kind"] == "task" and event == "tool-start":
             return "subagent-start"
-        if tool["kind"] == "task" and not self.is_in_background(fields):
+        if tool["kind"] == "task" and not self.is_in_background(payload):
             return "subagent-end"
         done = tool["kind"] == "todo" and event == "tool-end" and not tool["failed"]
         return "todo" if done else event
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call in the payload of a tool's hook; raises InputError for an invalid field."""
         if self.NAMES_CALLS:
-            fields = {**fields, "tool_use_id": name_call(fields.get("tool_input"))}
-        tool = read_tool(fields, self.KINDS, self.PATHS, cwd)
-        add_response(tool, fields)
-        tool["failed"] = tool["failed"] or bool(fields.get("tool_error"))
+            payload = payload.change(tool_use_id=name_call(payload.get("tool_input")))
+        tool = read_tool(payload, self.KINDS, self.PATHS, cwd)
+        add_response(tool, payload)
+        tool["failed"] = tool["failed"] or bool(payload.get("tool_error"))
         return tool
 
-    def is_in_background(self, fields: Mapping[str, Any]) -> bool:
+    def is_in_background(self, payload: Payload) -> bool:
         """Whether a subagent works on after the end of the call that started it."""
         return False
 
@@ -180,7 +264,7 @@ class Client:
             own = self.LIMITS.get(name)
         return own or self.SECONDS
 
-    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, payload: Payload) -> bool:
         """False if a payload may come from another client that runs this one's hooks."""
         return True
 
@@ -403,34 +487,37 @@ def locate_subagent_transcript(agent: str, transcript_path: str, agent_id: str) 
     return find_client(agent).locate_subagent_transcript(transcript_path, agent_id)
 
 
-def recognise(client: Client, fields: Mapping[str, Any]) -> Client:
+def recognise(client: Client, fields: dict[str, Any]) -> Client:
     """The client of a payload: some clients run the hooks that are installed for another.  No third
     one is loaded."""
-    if client.is_own_payload(fields):
+    payload = Payload(fields)
+    if client.is_own_payload(payload):
         return client
-    return get_client(_name_guest(fields) or client.NAME)
+    return get_client(_name_guest(payload) or client.NAME)
 
 
-def _name_guest(fields: Mapping[str, Any]) -> str:
+def _name_guest(payload: Payload) -> str:
     """The client whose payload came to another's hook, by its keys; '' if they name none."""
-    if "hookEventName" in fields:
-        if "workspaceRoot" in fields:
+    if "hookEventName" in payload:
+        if "workspaceRoot" in payload:
             return "grok-build"
         return "vs-code"
-    if "sessionId" in fields or "parentAgentId" in fields:
+    if "sessionId" in payload or "parentAgentId" in payload:
         return "copilot"
-    if os.path.basename(str(fields.get("transcript_path"))) == "events.jsonl":
+    if os.path.basename(str(payload.get("transcript_path"))) == "events.jsonl":
         return "copilot"
-    if "timestamp" in fields and "transcript_path" not in fields and "cursor_version" not in fields:
+    is_cursors = "cursor_version" in payload
+    if "timestamp" in payload and "transcript_path" not in payload and not is_cursors:
         return "copilot"
-    if "cursor_version" in fields or ("conversation_id" in fields and "workspace_roots" in fields):
+    if is_cursors or ("conversation_id" in payload and "workspace_roots" in payload):
         return "cursor"
-    if "cwd" not in fields and "hook_event_name" in fields and "DEVIN_PROJECT_DIR" in os.environ:
+    is_devins = "DEVIN_PROJECT_DIR" in os.environ
+    if "cwd" not in payload and "hook_event_name" in payload and is_devins:
         return "devin"
     return ""
 
 
-# Checked access to the payload of a client's hook, and the records made of it.
+# The records made of a payload.
 #
 # A field of the wrong type, or an id that is unsafe as a file name, raises InputError.
 # key of the payload -> key of the record; texts that may be absent or null
@@ -445,10 +532,10 @@ _TEXTS = {
     "turn_id": "turn",
 }
 # the keys of contents in a call that writes
-_OLD = "old_string", "old_str", "oldString", "old_text", "oldText", "before"
-_NEW = "new_string", "new_str", "newString", "new_text", "newText", "after"
+OLD = "old_string", "old_str", "oldString", "old_text", "oldText", "before"
+NEW = "new_string", "new_str", "newString", "new_text", "newText", "after"
 _EVERYWHERE = "replace_all", "replaceAll", "change_all"
-_CONTENT = "content", "contents", "file_text"
+CONTENT = "content", "contents", "file_text"
 INPUT_ID = "args-"  # the beginning of the ids that name_call() makes
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 
@@ -475,7 +562,7 @@ def name_call(arguments: object) -> str:
     have equal ids."""
     fields = dict(sorted(arguments.items())) if isinstance(arguments, dict) else arguments
     text = json.dumps(fields).encode("utf-8", "surrogatepass")
-    return f"{INPUT_ID}{ids_.start_sha256(text).hexdigest()[:16]}"
+    return f"{INPUT_ID}{ids.start_sha256(text).hexdigest()[:16]}"
 
 
 def is_call(key: str, given_id: str, arguments: object) -> bool:
@@ -495,25 +582,25 @@ def make_unknown(agent: str) -> Event:
     return {"type": "event", "event": "unknown", "agent": agent}
 
 
-def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
+def read_event(agent: str, name: str, payload: Payload) -> Event:
     """The record with the fields that all clients have."""
     record: Event = {
         "type": "event",
         "event": name,
         "agent": agent,
-        "session_id": ids_.check_session_id(payload.get("session_id")),
-        "cwd": get_directory(payload),
+        "session_id": ids.check_session_id(payload.get("session_id")),
+        "cwd": check_directory(payload.get_text("cwd")),
         "notification": False,
     }
-    texts = {ours: get_text(payload, key) for key, ours in _TEXTS.items() if key in payload}
+    texts = {ours: payload.get_text(key) for key, ours in _TEXTS.items() if key in payload}
     record.update({key: value for key, value in texts.items() if value})  # type: ignore[typeddict-item]
     for key in ("last_assistant_message", "prompt_response"):
         if payload.get(key):
-            record["last_message"] = get_words(payload, key)
+            record["last_message"] = payload.get_words(key)
     if payload.get("agent_id") is not None:
-        record["agent_id"] = ids_.check_component(payload["agent_id"], "agent_id")
+        record["agent_id"] = ids.check_component(payload.get("agent_id"), "agent_id")
     if name == "turn-start":
-        prompt = get_words(payload, "prompt")
+        prompt = payload.get_words("prompt")
 
         from gitcp.text import prompt_text
 
@@ -522,25 +609,25 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         if record["notification"]:
             record["ended_tasks"] = prompt_text.parse_ended_tasks(prompt)
     elif name == "turn-end" and payload.get("background_tasks"):
-        tasks = get_objects(payload, "background_tasks")
+        tasks = payload.get_objects("background_tasks")
         keys = ("id", "status", "command")
-        record["background_tasks"] = [{key: get_words(task, key) for key in keys} for task in tasks]
+        record["background_tasks"] = [{key: task.get_words(key) for key in keys} for task in tasks]
     return record
 
 
 def read_tool(
-    payload: Mapping[str, Any], kinds: Mapping[str, str], keys: tuple[str, ...] = (), cwd: str = ""
+    payload: Payload, kinds: Mapping[str, str], keys: tuple[str, ...] = (), cwd: str = ""
 ) -> Tool:
     """The call of a payload.  keys: the keys of its input for the path of a call that writes,
     relative to cwd; a call that names none is known by its patch."""
-    name = get_text(payload, "tool_name")
-    arguments = get_object(payload, "tool_input")
+    name = payload.get_text("tool_name")
+    arguments = payload.get_object("tool_input")
     if not name:
         raise InputError("'tool_name' is missing")
     key = payload.get("tool_use_id")
     call: Tool = {
         "name": name,
-        "id": "" if key is None else ids_.check_tool_use_id(key),
+        "id": "" if key is None else ids.check_tool_use_id(key),
         "kind": kinds.get(name) or _guess_kind(name, payload),
         "input_paths": [],
         "failed": False,
@@ -553,110 +640,93 @@ def read_tool(
         call["background"] = True
     if kind == "write":
         call["input_paths"] = find_paths(arguments, keys, cwd)
-        if call["input_paths"]:
-            patch = ""
-        else:
-            patch = find_patch(arguments)
+        patch = "" if call["input_paths"] else arguments.find_patch()
         if patch:
-            call.update(_describe_patch(patch, cwd))  # type: ignore[typeddict-item]
+            _add_patch(call, patch, cwd)
         else:
-            call.update(_describe_write(arguments, payload.get("tool_response")))  # type: ignore[typeddict-item]
+            _add_contents(call, arguments, payload.get("tool_response"))
     elif kind == "shell":
-        call["command"] = get_words(arguments, "command")
+        call["command"] = arguments.get_words("command")
     elif kind == "task":
-        call["subagent_type"] = get_text(arguments, "subagent_type")
-        call["description"] = get_words(arguments, "description")
+        call["subagent_type"] = arguments.get_text("subagent_type")
+        call["description"] = arguments.get_words("description")
     elif kind == "todo":
-        call["todos"] = get_objects(arguments, "todos")
+        call["todos"] = [dict(todo.list_items()) for todo in arguments.get_objects("todos")]
     return call
 
 
-def _guess_kind(name: str, payload: Mapping[str, Any]) -> str:
+def _guess_kind(name: str, payload: Payload) -> str:
     """The kind of a tool that a client's table does not have."""
     if name.startswith("mcp_") or payload.get("mcp_context"):
         return "mcp"
     return "other"
 
 
-def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
-    """The contents before and after a call that writes, as far as its input has them."""
-    content = _find_value(arguments, _CONTENT)
+def _add_contents(call: Tool, arguments: Payload, response: object) -> None:
+    """Add to the record of a call that writes what was in the file before and after, as far as its
+    input has it."""
+    content = arguments.find(CONTENT)
     new = arguments.get("new_text")
-    described: dict[str, Any] = {}
     replacements = _list_replacements(arguments)
     if replacements:
-        described["edits"] = replacements
+        call["edits"] = replacements
     elif isinstance(new, str) and isinstance(arguments.get("insert_line"), int):
-        described["inserted"] = [arguments["insert_line"], new]
+        call["inserted"] = arguments.get("insert_line"), new
     elif isinstance(new, str) and arguments.get("insert_line") is None:
         content = new  # of a new file
     if isinstance(content, str):
-        described["content"] = content
+        call["content"] = content
     if isinstance(response, dict) and isinstance(response.get("originalFile"), str):
-        described["original"] = response["originalFile"]
-    return described
+        call["original"] = response["originalFile"]
 
 
-def _list_replacements(arguments: Mapping[str, Any]) -> list[list[Any]]:
-    """[old text, new text, whether everywhere] of each replacement; [] if one lacks a text."""
+def _list_replacements(arguments: Payload) -> list[Replacement]:
+    """(old text, new text, whether everywhere) of each replacement; [] if one lacks a text."""
+    edits = [arguments]
     listed = arguments.get("edits")
-    edits = [
-        [_find_value(edit, _OLD), _find_value(edit, _NEW), bool(_find_value(edit, _EVERYWHERE))]
-        for edit in (listed if isinstance(listed, list) else [arguments])
-        if isinstance(edit, dict)
-    ]
-    if all(isinstance(text, str) for edit in edits for text in edit[:2]):
-        return edits
-    return []
+    if isinstance(listed, list):
+        edits = [Payload(edit) for edit in listed if isinstance(edit, dict)]
+    replacements = [(e.find(OLD), e.find(NEW), bool(e.find(_EVERYWHERE))) for e in edits]
+    for old, new, _ in replacements:
+        if not isinstance(old, str) or not isinstance(new, str):
+            return []
+    return replacements
 
 
-def find_patch(arguments: Mapping[str, Any]) -> str:
-    """The text of a call's input that has a patch; "" without one."""
-    texts = (value for value in arguments.values() if isinstance(value, str))
-    return next((text for text in texts if "*** Begin Patch" in text), "")
-
-
-def _describe_patch(patch: str, cwd: str) -> dict[str, Any]:
-    """The paths of a patch, and of one of a single file the contents."""
+def _add_patch(call: Tool, patch: str, cwd: str) -> None:
+    """Add the paths of a patch to a call's record, and of one of a single file the contents."""
 
     from gitcp.agents.transcripts import agent_words
 
     paths = agent_words.list_paths(patch)
     hunks = list(agent_words.parse_hunks(patch))
-    described: dict[str, Any] = {"input_paths": resolve_paths(paths, cwd, "patch")}
+    call["input_paths"] = resolve_paths(paths, cwd, "patch")
     if len(paths) == 1 and hunks and hunks[0][1] is None:
-        described["content"] = hunks[0][2]
+        call["content"] = hunks[0][2]
     elif len(paths) == 1 and hunks:
-        described["edits"] = [[old, new, False] for _, old, new in hunks]
-    return described
+        call["edits"] = [(old or "", new, False) for _, old, new in hunks]
 
 
-def load_input(arguments: object) -> dict[str, Any]:
-    """The input of a call that may be the text of an object, or of a patch."""
-    if isinstance(arguments, str):
-        from gitcp.agents.transcripts import load_entry
+def load_input(payload: Payload, key: str) -> Payload:
+    """The input of a call, which may be the text of an object or of a patch."""
+    arguments = payload.get(key)
+    if not isinstance(arguments, str):
+        return payload.get_object(key)
 
-        return load_entry(arguments) or {"patch": arguments}
-    return get_object({"tool_input": arguments}, "tool_input")
+    from gitcp.agents.transcripts import load_entry
 
-
-def _find_value(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
-    return next((fields[key] for key in keys if key in fields), None)
+    return Payload(load_entry(arguments) or {"patch": arguments})
 
 
-def add_response(tool: Tool, payload: Mapping[str, Any]) -> None:
+def add_response(tool: Tool, payload: Payload) -> None:
     """Add a shell's output, and whether the call failed, to its record, by a payload's
     response."""
     response = payload.get("tool_response")
     if isinstance(response, dict):
         display = response.get("returnDisplay") or response.get("llmContent")
-        display = display or response.get("output")
-        if isinstance(response.get("content"), list):
-            parts = response.get("content")
-        else:
-            parts = []
-        texts = [part.get("text") for part in parts or () if isinstance(part, dict)]
-        add_output(tool, response.get("stdout"), response.get("stderr"), display, *texts)
+        texts = [part.get("text") for part in json.list_objects(response.get("content"))]
+        texts.insert(0, display or response.get("output"))
+        add_output(tool, response.get("stdout"), response.get("stderr"), *texts)
         wrong = response.get("error") or response.get("is_error")
         tool["failed"] = bool(wrong) or response.get("success") is False
     elif isinstance(response, str):
@@ -672,55 +742,8 @@ def add_output(tool: Tool, *texts: object) -> None:
         tool["output"] = printed[:_OUTPUT]
 
 
-def get_text(fields: Mapping[str, Any], key: str) -> str:
-    """The text under a key; "" if absent or null."""
-    value = get_words(fields, key)
-    if value and value != fields[key]:
-        raise InputError(f"'{key}' is not UTF-8: {ascii(fields[key])[:80]}")
-    return value
-
-
-def get_words(fields: Mapping[str, Any], key: str) -> str:
-    """A text for people under a key, "" without one; invalid UTF-8 becomes "?"."""
-    value = fields.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"'{key}' is not a text: {ascii(value)[:80]}")
-    return ids.replace_surrogates(value)
-
-
-def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The object under a key; empty if absent or null."""
-    value = fields.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise InputError(f"'{key}' is not an object: {ascii(value)[:80]}")
-    return value
-
-
-def get_objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """The list of objects under a key; empty if absent or null."""
-    value = fields.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise InputError(f"'{key}' is not a list of objects: {ascii(value)[:80]}")
-    return value
-
-
-def get_first(fields: Mapping[str, Any], key: str) -> Any:
-    """The first item of the list under a key; None without one."""
-    items = fields.get(key)
-    if isinstance(items, list) and items:
-        return items[0]
-    return None
-
-
-def get_directory(payload: Mapping[str, Any]) -> str:
-    """The directory in which the hook's call happened."""
-    cwd = get_text(payload, "cwd")
+def check_directory(cwd: str) -> str:
+    """The directory in which a hook's call happened; raises InputError unless it is absolute."""
     if not os.path.isabs(cwd) or "\0" in cwd:
         raise InputError(f"'cwd' is not an absolute path: {ascii(cwd)[:80]}")
     return cwd
@@ -738,10 +761,13 @@ def resolve_paths(paths: Iterable[str], cwd: str, field: str) -> list[str]:
     return [resolve_in(path, cwd, field) for path in paths]
 
 
-def find_paths(fields: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
+def find_paths(arguments: Payload, keys: tuple[str, ...], cwd: str) -> list[str]:
     """The path under the first of the keys that exists, in a list; [] without one."""
-    spelled = ((get_text(fields, key), key) for key in keys)
-    return next(([resolve_in(value, cwd, key)] for value, key in spelled if value), [])
+    for key in keys:
+        spelled = arguments.get_text(key)
+        if spelled:
+            return [resolve_in(spelled, cwd, key)]
+    return []
 
 
 # The hooks that most clients have under Claude Code's names.
@@ -768,7 +794,7 @@ def omit_events(*absent: str) -> dict[str, str]:
 
 def nest_hooks(
     events: Iterable[str], command: Callable[[str], str], seconds: int | None = None
-) -> dict[str, Any]:
+) -> Files:
     """A file of hooks in the form of Claude Code's settings, with the command of each event, and
     the time-out in seconds, if any."""
     hook = {"type": "command"} | ({"timeout": seconds} if seconds else {})

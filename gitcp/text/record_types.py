@@ -93,6 +93,7 @@ class Tool(TypedDict):
     command: NotRequired[str]  # the command of a shell
     output: NotRequired[str]  # the output of a shell, at most 64 Ki characters
     edits: NotRequired[list[tuple[str, str, bool]]]  # its edits: old, new, whether everywhere
+    inserted: NotRequired[tuple[int, str]]  # the line before a text that it inserts, and that text
     content: NotRequired[str]  # the whole content that it writes to one path
     original: NotRequired[str]  # the content that it found there
     todos: NotRequired[list[dict[str, Any]]]  # the list of things to do that it writes

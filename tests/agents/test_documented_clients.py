@@ -236,7 +236,7 @@ def test_windsurf_tells_of_prompts_writes_commands_and_answers() -> None:
     edits = [{"old_string": "import os", "new_string": "import os\nimport sys"}]
     wrote = windsurf_event("post_write_code", file_path="/repo/file.py", edits=edits)
     assert (wrote["event"], wrote["tool"]["input_paths"]) == ("tool-end", ["/repo/file.py"])
-    assert wrote["tool"]["edits"] == [["import os", "import os\nimport sys", False]]
+    assert wrote["tool"]["edits"] == [("import os", "import os\nimport sys", False)]
     ran = windsurf_event("pre_run_command", command_line="npm install", cwd="/repo")
     assert (ran["event"], ran["cwd"]) == ("tool-start", "/repo")
     assert ran["tool"]["command"] == "npm install"

@@ -122,7 +122,7 @@ def test_arguments_of_copilot_may_be_a_text_or_a_patch() -> None:
     given = {**common, "toolName": "bash", "toolArgs": '{"command": "ls", "mode": "async"}'}
     tool = copilot.read_event("preToolUse", given)["tool"]
     assert (tool["command"], tool["background"]) == ("ls", True)
-    with pytest.raises(InputError, match=r"^'tool_input' "):
+    with pytest.raises(InputError, match=r"^'tool_args' "):
         copilot.read_event("preToolUse", {**common, "toolName": "bash", "toolArgs": ["ls"]})
 
 
@@ -164,7 +164,7 @@ def test_an_empty_prompt_of_qwen_code_is_no_turn_and_a_folder_no_transcript() ->
     ],
 )
 def test_quotes_that_opencode_puts_round_a_prompt_are_taken_off(text: str, prompt: str) -> None:
-    assert extract_prompt([{"type": "text", "text": text}]) == prompt
+    assert extract_prompt([text]) == prompt
 
 
 def test_a_subagent_of_opencode_is_its_parents() -> None:

@@ -10,8 +10,7 @@ from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from gitcp.agents import Payload
     from gitcp.text.record_types import Tool
 
 
@@ -30,15 +29,15 @@ class Amp(agents.Client):
     KINDS = {"write": "write", "shell": "shell"}
     EVENTS = agents.CORE
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call of a payload, of the kind and with the paths that Amp gives for it."""
-        kinds = {agents.get_text(fields, "tool_name"): agents.get_text(fields, "kind") or "other"}
-        tool = agents.read_tool(fields, kinds)
+        kinds = {payload.get_text("tool_name"): payload.get_text("kind") or "other"}
+        tool = agents.read_tool(payload, kinds)
         paths = None
         if tool["kind"] == "write":
-            paths = fields.get("input_paths")
+            paths = payload.get("input_paths")
         tool["input_paths"] = agents.resolve_paths(paths or (), cwd, "path")
-        agents.add_response(tool, fields)
+        agents.add_response(tool, payload)
         return tool
 
 

@@ -8,11 +8,8 @@ its transcript is not read.
 from __future__ import annotations
 
 from gitcp import agents
+from gitcp.agents import Payload
 from gitcp.text import json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Antigravity(agents.Client):
@@ -33,25 +30,29 @@ class Antigravity(agents.Client):
     )
     EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "turn-end"}
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with Claude Code's keys).  PreInvocation begins a turn only before
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys.  PreInvocation begins a turn only before
         the first call of the model; Stop ends it only if the client is idle."""
-        call = agents.get_object(fields, "toolCall")
-        later = name == "PreInvocation" and fields.get("invocationNum") != 0
-        busy = name == "Stop" and fields.get("fullyIdle") is False
-        nameless = name == "PostToolUse" and not call
-        arguments = {key: _unquote(value) for key, value in agents.get_object(call, "args").items()}
-        return "" if later or busy or nameless else name, {
-            "session_id": fields.get("conversationId"),
-            "cwd": agents.get_first(fields, "workspacePaths"),
+        hook = payload.hook
+        call = payload.get_object("toolCall")
+        later = hook == "PreInvocation" and payload.get("invocationNum") != 0
+        busy = hook == "Stop" and payload.get("fullyIdle") is False
+        nameless = hook == "PostToolUse" and "name" not in call
+        if later or busy or nameless:
+            hook = ""
+        arguments = {key: _unquote(value) for key, value in call.get_object("args").list_items()}
+        fields = {
+            "session_id": payload.get("conversationId"),
+            "cwd": payload.get_first("workspacePaths"),
             "tool_name": call.get("name"),
             "tool_input": {
                 **arguments,
                 "command": arguments.get("CommandLine"),
                 "content": arguments.get("CodeContent"),
             },
-            "tool_error": fields.get("error"),
+            "tool_error": payload.get("error"),
         }
+        return Payload(fields, hook)
 
 
 def _unquote(value: object) -> object:

@@ -10,7 +10,7 @@ from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from gitcp.agents import Payload
 
 
 class Auggie(agents.Client):
@@ -47,15 +47,15 @@ class Auggie(agents.Client):
     }
     MATCHER = agents.build_matcher(KINDS, "read")
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with `cwd`, and with the path of the changed file where the input
-        names none)."""
-        arguments = agents.get_object(fields, "tool_input")
-        changes = agents.get_objects(fields, "file_changes")
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with `cwd`, and with the path of the changed file where the input names
+        none."""
+        cwd = payload.get_first("workspace_roots") or payload.get("cwd")
+        changes = payload.get_objects("file_changes")
+        arguments = dict(payload.get_object("tool_input").list_items())
         if len(changes) == 1:
-            arguments = {"path": changes[0].get("path"), **arguments}
-        cwd = agents.get_first(fields, "workspace_roots") or fields.get("cwd")
-        return name, {**fields, "cwd": cwd, "tool_input": arguments}
+            arguments.setdefault("path", changes[0].get("path"))
+        return payload.change(cwd=cwd, tool_input=arguments)
 
 
 CLIENT = Auggie()

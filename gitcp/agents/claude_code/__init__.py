@@ -11,9 +11,7 @@ from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+    from gitcp.agents import Payload
     from gitcp.text.record_types import Tool
 
 _LONGEST = 200  # characters of the name of a project's folder
@@ -81,31 +79,32 @@ class ClaudeCode(agents.Client):
     LIMITS = {"SessionEnd": 10}  # seconds; the client's default is 1.5
     NOT_HOOKED = ("PostToolBatch",)  # the calls of a batch have their own events
 
-    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, payload: Payload) -> bool:
         """Whether a payload is certainly this client's: other clients run its hooks, too."""
-        has_name = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
-        return has_name and "conversation_id" not in fields
+        name = f"{payload.get('session_id')}.jsonl"
+        has_name = str(payload.get("transcript_path")).endswith(name)
+        return has_name and "conversation_id" not in payload
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call of a payload, or one of the calls of a batch."""
-        tool = agents.read_tool(fields, self.KINDS, ("file_path", "notebook_path"), cwd)
-        response = fields.get("tool_response")
+        tool = agents.read_tool(payload, self.KINDS, ("file_path", "notebook_path"), cwd)
+        response = payload.get("tool_response")
         if isinstance(response, dict):
             if tool["kind"] == "task" and response.get("agentId"):
                 tool["agent_id"] = ids.check_component(response["agentId"], "agentId")
             if response.get("backgroundTaskId"):  # also if the person sent it there
                 tool["background"] = True
-                tool["background_id"] = agents.get_text(response, "backgroundTaskId")
+                tool["background_id"] = agents.Payload(response).get_text("backgroundTaskId")
             agents.add_output(tool, response.get("stdout"), response.get("stderr"))
-        elif name == "PostToolBatch":
+        elif payload.hook == "PostToolBatch":
             tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
-        if fields.get("is_interrupt") is True:
+        if payload.get("is_interrupt") is True:
             tool["interrupted"] = True
         return tool
 
-    def is_in_background(self, fields: Mapping[str, Any]) -> bool:
+    def is_in_background(self, payload: Payload) -> bool:
         """Whether a subagent runs in the background, and ends with SubagentStop."""
-        response = fields.get("tool_response")
+        response = payload.get("tool_response")
         return isinstance(response, dict) and response.get("isAsync") is True
 
     def name_project(self, home: str, cwd: str) -> str:

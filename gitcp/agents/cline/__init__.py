@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 
 from gitcp import agents
+from gitcp.agents import Payload
 from gitcp.agents.transcripts import load_entry
 from gitcp.text import ids
 from gitcp.text.json import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.text.record_types import Tool
@@ -55,41 +55,41 @@ class Cline(agents.Client):
     }
     PATHS = ("path", "file_path", "absolutePath")
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with Claude Code's keys); hook "" for a subagent's turn."""
-        event = self.EVENTS.get(name)
-        parent = fields.get("parent_agent_id")
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys; a subagent's turn is ignored."""
+        event = self.EVENTS.get(payload.hook)
+        parent = payload.get("parent_agent_id")
         if event is None or (parent is not None and event in ("turn-start", "turn-end")):
-            return "", fields
-        context = agents.get_object(fields, "sessionContext")
-        session_id = ids.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
+            return payload.ignore()
+        root = payload.get_object("sessionContext").get("rootSessionId")
+        session_id = ids.check_session_id(root or payload.get("taskId"))
         path = os.path.join(os.path.expanduser("~"), self.TRANSCRIPTS, session_id, session_id)
         adapted = {
             "session_id": session_id,
-            "cwd": agents.get_first(fields, "workspaceRoots"),
-            "agent_id": fields.get("agent_id") if parent is not None else None,
-            "last_assistant_message": agents.get_object(fields, "turn").get("outputText"),
+            "cwd": payload.get_first("workspaceRoots"),
+            "agent_id": payload.get("agent_id") if parent is not None else None,
+            "last_assistant_message": payload.get_object("turn").get("outputText"),
             "transcript_path": f"{path}.messages.json",
         }
         if event == "turn-start":
-            prompt = agents.get_object(fields, "userPromptSubmit").get("prompt")
-            prompt = prompt or agents.get_object(fields, "taskStart").get("task")
+            prompt = payload.get_object("userPromptSubmit").get("prompt")
+            prompt = prompt or payload.get_object("taskStart").get("task")
             first = _load_file(f"{path}.json").get("prompt")
             adapted["prompt"] = prompt or (first if isinstance(first, str) else "")
-            if isinstance(time := fields.get("timestamp"), str):
-                adapted["turn_id"] = time
+            if isinstance(payload.get("timestamp"), str):
+                adapted["turn_id"] = payload.get("timestamp")
         elif event in ("tool-start", "tool-end"):
-            adapted |= _adapt_call(fields, event)
-        return name, adapted
+            adapted |= _adapt_call(payload, event)
+        return Payload(adapted, payload.hook)
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call of an adapted payload."""
-        tool = agents.read_tool(fields, self.KINDS, self.PATHS, cwd)
-        agents.add_output(tool, *fields["result"])
-        tool["failed"] = bool(fields["tool_error"])
+        tool = agents.read_tool(payload, self.KINDS, self.PATHS, cwd)
+        agents.add_output(tool, *payload.get("result"))
+        tool["failed"] = bool(payload.get("tool_error"))
         return tool
 
-    def refine_event(self, event: str, tool: Tool, fields: Mapping[str, Any]) -> str:
+    def refine_event(self, event: str, tool: Tool, payload: Payload) -> str:
         """The event of a call; no hook of a subagent names the call that started it."""
         return event
 
@@ -98,15 +98,16 @@ class Cline(agents.Client):
         return str(_load_file(path.removesuffix(".messages.json") + ".json").get("cwd") or "")
 
 
-def _adapt_call(fields: dict[str, Any], event: str) -> dict[str, Any]:
+def _adapt_call(payload: Payload, event: str) -> dict[str, Any]:
     """The call of a payload with Claude Code's keys, and as `result` what came of it."""
     begins = event == "tool-start"
-    call = agents.get_object(fields, "tool_call" if begins else "tool_result")
-    details = agents.get_object(fields, "preToolUse" if begins else "postToolUse")
-    arguments = agents.get_object(call, "input") or agents.get_object(details, "parameters")
+    call = payload.get_object("tool_call" if begins else "tool_result")
+    details = payload.get_object("preToolUse" if begins else "postToolUse")
+    given = call.get_object("input").list_items() or details.get_object("parameters").list_items()
+    arguments = dict(given)
     commands = arguments.get("commands")
     if isinstance(commands, list):
-        arguments = {**arguments, "command": "\n".join(map(str, commands))}
+        arguments["command"] = "\n".join(map(str, commands))
     return {
         "tool_name": call.get("name") or details.get("toolName"),
         "tool_input": arguments,

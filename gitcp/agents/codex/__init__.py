@@ -11,9 +11,7 @@ from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+    from gitcp.agents import Payload
     from gitcp.text.record_types import Tool
 
 
@@ -60,32 +58,32 @@ class Codex(agents.Client):
     # Its regular expressions have no lookahead.  write_stdin continues a command.
     MATCHER = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload).  In a subagent's events, except its end, transcript_path is the
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload.  In a subagent's events, except its end, transcript_path is the
         subagent's own."""
-        if fields.get("agent_id") is None or name == "SubagentStop":
-            return name, fields
-        own_path = fields.get("transcript_path")
-        return name, {**fields, "transcript_path": None, "agent_transcript_path": own_path}
+        if payload.get("agent_id") is None or payload.hook == "SubagentStop":
+            return payload
+        own_path = payload.get("transcript_path")
+        return payload.change(transcript_path=None, agent_transcript_path=own_path)
 
-    def is_in_background(self, fields: Mapping[str, Any]) -> bool:
+    def is_in_background(self, payload: Payload) -> bool:
         """Whether a subagent works on after its call: SubagentStop ends it."""
         return True
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call of a payload."""
-        tool = agents.read_tool(fields, self.KINDS, cwd=cwd)
-        response = fields.get("tool_response")
+        tool = agents.read_tool(payload, self.KINDS, cwd=cwd)
+        response = payload.get("tool_response")
         response = response if isinstance(response, str) else ""
-        arguments = agents.get_object(fields, "tool_input")
+        arguments = payload.get_object("tool_input")
         if tool["kind"] == "shell":  # it may have the patch in a here-document
-            paths = agent_words.list_paths(agents.find_patch(arguments))
+            paths = agent_words.list_paths(arguments.find_patch())
             tool["input_paths"] = agents.resolve_paths(paths, cwd, "command")
         agents.add_output(tool, response)
         if tool["kind"] == "write":
             tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
         elif tool["kind"] == "task":
-            tool["description"] = agents.get_words(arguments, "message")
+            tool["description"] = arguments.get_words("message")
             agent = (load_entry(response) or {}).get("agent_id")
             if agent is not None:
                 tool["agent_id"] = ids.check_component(agent, "agent_id")

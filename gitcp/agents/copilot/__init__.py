@@ -12,13 +12,10 @@ import datetime
 import os
 
 from gitcp import agents
-from gitcp.agents import resolve_path
+from gitcp.agents import Payload, resolve_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from gitcp.text.record_types import Tool
 
 _CLAUDES = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
@@ -74,19 +71,20 @@ class Copilot(agents.Client):
     MATCHER = agents.build_matcher(KINDS, "read")
     PATHS = ("path", "file_path")
 
-    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, payload: Payload) -> bool:
         """False for a payload of VS Code, which also runs this client's hooks."""
-        return "hookEventName" not in fields
+        return "hookEventName" not in payload
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook in Copilot's spelling, its payload with Claude Code's keys); hook "" for a
-        subagent's turn."""
-        name = _CLAUDES.get(name, name[:1].lower() + name[1:])
-        fields = {_make_snake_case(key): value for key, value in fields.items()}
-        event = self.EVENTS.get(name)
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys and the hook in Copilot's spelling; a subagent's turn
+        is ignored."""
+        hook = payload.hook
+        hook = _CLAUDES.get(hook, hook[:1].lower() + hook[1:])
+        fields = {_make_snake_case(key): value for key, value in payload.list_items()}
+        event = self.EVENTS.get(hook)
         agent = fields.get("agent_id")
         if agent is not None and event in ("turn-start", "turn-end"):
-            return "", fields
+            return payload.ignore()
         if agent is not None and fields.get("session_id") == agent:
             fields["session_id"] = fields.get("parent_agent_id")
         if event == "turn-start":
@@ -95,26 +93,29 @@ class Copilot(agents.Client):
             folder = resolve_path(os.path.expanduser("~"), self.TRANSCRIPTS, self.HOME_ENV)
             path = os.path.join(folder, str(fields.get("session_id")), "events.jsonl")
             fields["transcript_path"] = path
-        return name, fields
+        return Payload(fields, hook)
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call of a payload, with an id by its arguments."""
-        arguments = agents.load_input(fields.pop("tool_args", fields.get("tool_input")))
-        call = {**fields, "tool_input": arguments, "tool_use_id": agents.name_call(arguments)}
+        arguments = agents.load_input(
+            payload, "tool_args" if "tool_args" in payload else "tool_input"
+        )
+        given = dict(arguments.list_items())
+        call = payload.change(tool_input=given, tool_use_id=agents.name_call(given))
         tool = agents.read_tool(call, self.KINDS, self.PATHS, cwd)
         if tool["kind"] == "shell" and (
             arguments.get("mode") == "async" or arguments.get("detach")
         ):
             tool["background"] = True
         elif tool["kind"] == "task":
-            tool["subagent_type"] = agents.get_text(arguments, "agent_type")
-        result = agents.get_object(fields, "tool_result")
-        _take_result(tool, {_make_snake_case(key): value for key, value in result.items()})
+            tool["subagent_type"] = arguments.get_text("agent_type")
+        result = payload.get_object("tool_result").list_items()
+        _take_result(tool, Payload({_make_snake_case(key): value for key, value in result}))
         return tool
 
 
-def _take_result(tool: Tool, result: dict[str, Any]) -> None:
-    tool["failed"] = result.get("result_type", "success") != "success"
+def _take_result(tool: Tool, result: Payload) -> None:
+    tool["failed"] = "result_type" in result and result.get("result_type") != "success"
     agents.add_output(tool, result.get("text_result_for_llm"))
     shell = tool.get("output", "").partition("in background with shellId: ")[2]
     if shell:

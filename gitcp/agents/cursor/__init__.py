@@ -13,8 +13,7 @@ from gitcp.agents import list_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from gitcp.agents import Payload
 
 _CLAUDES = {"UserPromptSubmit": "beforeSubmitPrompt"}
 
@@ -56,22 +55,23 @@ class Cursor(agents.Client):
     MATCHER = agents.build_matcher(KINDS, "read")
     PATHS = ("file_path", "path", "target_file", "target_notebook")
 
-    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, payload: Payload) -> bool:
         """False for a payload of Grok Build, which also runs this client's hooks."""
-        return "hookEventName" not in fields
+        return "hookEventName" not in payload
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
-        output = fields.get("tool_output")
-        return _CLAUDES.get(name, name[:1].lower() + name[1:]), {
-            **fields,
-            "session_id": fields.get("conversation_id") or fields.get("session_id"),
-            "turn_id": fields.get("generation_id"),
-            "cwd": fields.get("cwd") or agents.get_first(fields, "workspace_roots"),
-            "tool_input": agents.load_input(fields.get("tool_input")),
-            "tool_response": output if isinstance(output, str) else None,
-            "duration_ms": fields.get("duration", fields.get("duration_ms")),
-        }
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys, and the hook in Cursor's spelling."""
+        output = payload.get("tool_output")
+        adapted = payload.change(
+            session_id=payload.get("conversation_id") or payload.get("session_id"),
+            turn_id=payload.get("generation_id"),
+            cwd=payload.get("cwd") or payload.get_first("workspace_roots"),
+            tool_input=dict(agents.load_input(payload, "tool_input").list_items()),
+            tool_response=output if isinstance(output, str) else None,
+            duration_ms=payload.find(("duration", "duration_ms")),
+        )
+        hook = payload.hook
+        return adapted.send_to(_CLAUDES.get(hook, hook[:1].lower() + hook[1:]))
 
     def name_project(self, home: str, cwd: str) -> str:
         """The folder of cwd's sessions below TRANSCRIPTS."""

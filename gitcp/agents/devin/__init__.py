@@ -12,7 +12,7 @@ from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from gitcp.agents import Payload
 
 
 class Devin(agents.Client):
@@ -37,9 +37,11 @@ class Devin(agents.Client):
     )
     EVENTS = {**agents.CORE, "SessionEnd": "session-end"}
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with the project's directory)."""
-        return name, {"cwd": os.environ.get(self.PROJECT_ENV) or os.getcwd(), **fields}
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with the project's directory."""
+        if "cwd" in payload:
+            return payload
+        return payload.change(cwd=os.environ.get(self.PROJECT_ENV) or os.getcwd())
 
 
 CLIENT = Devin()

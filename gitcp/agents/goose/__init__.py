@@ -12,7 +12,8 @@ from gitcp import agents
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+
+    from gitcp.agents import Files
 
 
 class Goose(agents.Client):
@@ -34,7 +35,7 @@ class Goose(agents.Client):
     # It skips a rule with an invalid matcher, so there is none.
     EVENTS = agents.omit_events("SubagentStop", "PreCompact")
 
-    def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
+    def build_files(self, path: str, command: Callable[[str], str]) -> Files:
         """The files of the plugin: its description and its hooks."""
         text = command("").partition("# ")[2]
         description = {"name": "gitcp", "version": "1", "description": text}

@@ -11,7 +11,8 @@ from gitcp import agents
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+
+    from gitcp.agents import Files, Payload
 
 _LIMIT = 60  # seconds
 
@@ -53,18 +54,18 @@ class GrokBuild(agents.Client):
     # It ignores matchers of some events, and supports no lookahead: there are none.
     LIMITS = dict.fromkeys(EVENTS, _LIMIT)
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook that the payload names, the payload).  A Stop at the end of a session is no
-        event: its hook is ''."""
-        words = agents.get_text(fields, "hookEventName").split("_")
-        name = "".join(word.capitalize() for word in words) or name
-        prompt = agents.get_words(fields, "prompt")
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with the hook that it names.  A Stop at the end of a session is ignored."""
+        words = payload.get_text("hookEventName").split("_")
+        prompt = payload.get_words("prompt")
         inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
-        if name == "Stop" and fields.get("reason") not in (None, "end_turn"):
-            name = ""
-        return name, {**fields, "prompt": inner.strip() or prompt}
+        adapted = payload.change(prompt=inner.strip() or prompt)
+        hook = "".join(word.capitalize() for word in words) or payload.hook
+        if hook == "Stop" and payload.get("reason") not in (None, "end_turn"):
+            return payload.ignore()
+        return adapted.send_to(hook)
 
-    def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
+    def build_files(self, path: str, command: Callable[[str], str]) -> Files:
         """The file of hooks."""
         return {path: agents.nest_hooks(self.EVENTS, command, _LIMIT)}
 

@@ -8,7 +8,8 @@ from gitcp import agents
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+
+    from gitcp.agents import Files
 
 
 class Kiro(agents.Client):
@@ -28,7 +29,7 @@ class Kiro(agents.Client):
     )
     EVENTS = agents.CORE
 
-    def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
+    def build_files(self, path: str, command: Callable[[str], str]) -> Files:
         """The file of hooks."""
         hooks = [
             {

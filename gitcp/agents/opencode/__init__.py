@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 
 from gitcp import agents
-from gitcp.agents import resolve_path
+from gitcp.agents import Payload, resolve_path
 from gitcp.agents.opencode import messages
 from gitcp.text import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from gitcp.text.record_types import Event, Tool
 
@@ -62,41 +61,43 @@ class Opencode(agents.Client):
         """A path of the client below home, or below the folder of XDG_CONFIG_HOME."""
         return resolve_path(home, path, "XDG_CONFIG_HOME" if path.startswith(".config/") else "")
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with Claude Code's keys); of a subagent's hooks only those of
-        tools are events."""
-        event = self.EVENTS.get(name)
-        parent = fields.get("parent")
-        call = agents.get_object(fields, "input")
-        output = agents.get_object(fields, "output")
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys; of a subagent's hooks only those of tools are
+        events."""
+        event = self.EVENTS.get(payload.hook)
+        parent = payload.get("parent")
+        call = payload.get_object("input")
+        output = payload.get_object("output")
         by_tool = event in ("tool-start", "tool-end")
         if parent is not None and not by_tool:
-            return "", fields
+            return payload.ignore()
         session = call.get("sessionID")
         common = {
             "session_id": session if parent is None else parent,
             "agent_id": session if parent is not None else None,
-            "cwd": fields.get("directory"),
+            "cwd": payload.get("directory"),
         }
         if event == "turn-start":
-            message = agents.get_object(output, "message")
+            message = output.get_object("message")
             common["turn_id"] = message.get("id")
-            common["prompt"] = extract_prompt(agents.get_objects(output, "parts"))
-            common["model"] = agents.get_object(message, "model").get("modelID")
+            parts = output.get_objects("parts")
+            typed = (part for part in parts if part.get("synthetic") is not True)
+            common["prompt"] = extract_prompt(part.get_words("text") for part in typed)
+            common["model"] = message.get_object("model").get("modelID")
         elif by_tool:
             common["tool_name"] = call.get("tool")
             common["tool_use_id"] = call.get("callID")
             source = output if event == "tool-start" else call
-            common["tool_input"] = agents.get_object(source, "args")
-            common["result"] = output if event == "tool-end" else {}
-        return name, common
+            common["tool_input"] = source.get("args")
+            common["result"] = payload.get("output") if event == "tool-end" else None
+        return Payload(common, payload.hook)
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call of an adapted payload."""
-        tool = agents.read_tool(fields, self.KINDS, self.PATHS, cwd)
-        result = fields["result"]
+        tool = agents.read_tool(payload, self.KINDS, self.PATHS, cwd)
+        result = payload.get_object("result")
         agents.add_output(tool, result.get("output"))
-        child = agents.get_object(result, "metadata").get("sessionId")
+        child = result.get_object("metadata").get("sessionId")
         if tool["kind"] == "task" and child is not None:
             tool["agent_id"] = ids.check_component(child, "sessionId")
         return tool
@@ -142,11 +143,10 @@ class Opencode(agents.Client):
         return os.path.join(os.path.dirname(transcript_path), name)
 
 
-def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
-    """The person's prompt in the parts of a message.  `opencode run` quotes an argument with blanks
+def extract_prompt(texts: Iterable[str]) -> str:
+    """The person's prompt in the texts of a message.  `opencode run` quotes an argument with blanks
     and escapes its quotes; both are removed."""
-    texts = (agents.get_words(part, "text") for part in parts if part.get("synthetic") is not True)
-    text = "\n\n".join(filter(None, texts))
+    text = ids.replace_surrogates("\n\n".join(filter(None, texts)))
     inner = text[1:-1].replace('\\"', "")
     if len(text) > 2 and text[0] == text[-1] == '"' and " " in inner and '"' not in inner:
         return text[1:-1].replace('\\"', '"')

@@ -37,8 +37,9 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     if isinstance(created := ensure_object(info.get("time")).get("created"), int):
         yield ("time" if "role" in info else "began"), str(created)
     if info.get("role") == "user":
-        typed = extract_prompt(p for p in parts if isinstance(p.get("text"), str))
-        yield "prompt", typed or _name_command(parts)
+        typed = [part for part in parts if part.get("synthetic") is not True]
+        texts = (part["text"] for part in typed if isinstance(part.get("text"), str))
+        yield "prompt", extract_prompt(texts) or _name_command(parts)
     elif info.get("role") == "assistant":
         for part in parts:
             yield from _list_part_facts(part)

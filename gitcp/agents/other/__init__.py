@@ -5,6 +5,7 @@ The name it gives itself is shown to people and stored as its agent type."""
 from __future__ import annotations
 
 from gitcp import agents
+from gitcp.agents import Payload
 from gitcp.errors import InputError
 from gitcp.text import ids, prompt_text
 
@@ -40,7 +41,8 @@ def check_event(fields: dict[str, Any], cwd: str) -> Event:
 
     cwd: the default directory.  Raises InputError for an invalid field.
     """
-    name = agents.get_text(fields, "event")
+    payload = Payload(fields)
+    name = payload.get_text("event")
     if name not in Other.EVENTS:
         raise InputError(
             f"unknown event {ascii(name)[:80]}: 'event' is one of {', '.join(Other.EVENTS)}"
@@ -48,19 +50,19 @@ def check_event(fields: dict[str, Any], cwd: str) -> Event:
     record: Event = {
         "type": "event",
         "event": name,
-        "agent": check_name(fields.get("agent")),
-        "session_id": ids.check_session_id(fields.get("session_id")),
-        "cwd": agents.get_directory({"cwd": fields.get("cwd") or cwd}),
-        "notification": fields.get("notification") is True,
+        "agent": check_name(payload.get("agent")),
+        "session_id": ids.check_session_id(payload.get("session_id")),
+        "cwd": agents.check_directory(payload.get_text("cwd") or cwd),
+        "notification": payload.get("notification") is True,
     }
-    texts = {key: agents.get_words(fields, key) for key in _TEXTS}
+    texts = {key: payload.get_words(key) for key in _TEXTS}
     record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
-    if fields.get("agent_id") is not None:
-        record["agent_id"] = ids.check_component(fields["agent_id"], "agent_id")
+    if payload.get("agent_id") is not None:
+        record["agent_id"] = ids.check_component(payload.get("agent_id"), "agent_id")
     if name == "turn-start":
-        record["prompt"] = prompt_text.clean_prompt(agents.get_words(fields, "prompt"))
-    if fields.get("tool") is not None:
-        record["tool"] = _read_tool(agents.get_object(fields, "tool"), record["cwd"])
+        record["prompt"] = prompt_text.clean_prompt(payload.get_words("prompt"))
+    if payload.get("tool") is not None:
+        record["tool"] = _read_tool(payload.get_object("tool"), record["cwd"])
     return record
 
 
@@ -75,8 +77,8 @@ def check_name(name: object) -> str:
     return name
 
 
-def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    kind = agents.get_text(fields, "kind") or "other"
+def _read_tool(fields: Payload, cwd: str) -> Tool:
+    kind = fields.get_text("kind") or "other"
     input_paths = fields.get("input_paths")
     if kind not in Other.KINDS:
         raise InputError(
@@ -84,15 +86,15 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
         )
     if input_paths is not None and not isinstance(input_paths, list):
         raise InputError(f"'input_paths' is not a list: {ascii(input_paths)[:80]}")
-    name = agents.get_text(fields, "name") or kind
+    name = fields.get_text("name") or kind
     call = {
         "tool_name": name,
         "tool_use_id": fields.get("id") or None,
-        "tool_input": fields,
+        "tool_input": dict(fields.list_items()),
         "duration_ms": fields.get("duration_ms"),
     }
-    tool = agents.read_tool(call, {name: kind})
-    paths = (agents.get_text({"input_paths": path}, "input_paths") for path in input_paths or ())
+    tool = agents.read_tool(Payload(call), {name: kind})
+    paths = [Payload({"input_paths": path}).get_text("input_paths") for path in input_paths or ()]
     tool["input_paths"] = agents.resolve_paths(paths, cwd, "path")
     tool["failed"] = fields.get("failed") is True
     if fields.get("background") is True:

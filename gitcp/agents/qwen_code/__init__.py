@@ -13,7 +13,7 @@ from gitcp.agents.claude_code import ClaudeCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from gitcp.agents import Payload
 
 
 class QwenCode(agents.Client):
@@ -54,13 +54,15 @@ class QwenCode(agents.Client):
     NAMES_CALLS = True
     PATHS = ("file_path", "path", "notebook_path")
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with Claude Code's keys); hook "" for an empty prompt."""
-        path = fields.get("transcript_path")
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys; an empty prompt is ignored."""
+        if payload.hook == "UserPromptSubmit" and not payload.get("prompt"):
+            return payload.ignore()
+        path = payload.get("transcript_path")
         if isinstance(path, str) and path and not path.endswith(".jsonl"):
-            file = os.path.join(path, f"{fields.get('session_id')}.jsonl")
-            fields = {**fields, "transcript_path": file}  # it named the folder of all transcripts
-        return "" if name == "UserPromptSubmit" and not fields.get("prompt") else name, fields
+            file = os.path.join(path, f"{payload.get('session_id')}.jsonl")
+            return payload.change(transcript_path=file)  # it named the folder of all transcripts
+        return payload
 
     def name_project(self, home: str, cwd: str) -> str:
         """The folder of cwd's sessions below TRANSCRIPTS."""

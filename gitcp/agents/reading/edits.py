@@ -263,7 +263,7 @@ class Reading:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, its change) of a call that writes."""
         named = _find_text([arguments], *self._path_keys)
-        patch = "" if named else agents.find_patch(arguments)
+        patch = "" if named else agents.Payload(arguments).find_patch()
         if patch:
             yield from _parse_patch(patch)
             return
@@ -271,7 +271,7 @@ class Reading:
             for path, content in agent_words.find_written(_join_command(arguments)):
                 yield path, {"content": content}
             return
-        call = {"tool_name": name, "tool_input": arguments}
+        call = agents.Payload({"tool_name": name, "tool_input": arguments})
         try:
             tool = agents.read_tool(call, self._client.KINDS, self._path_keys, self._cwd)
         except InputError:

@@ -11,9 +11,7 @@ from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+    from gitcp.agents import Payload
     from gitcp.text.record_types import Tool
 
 
@@ -50,27 +48,26 @@ class VsCode(agents.Client):
     }
     PATHS = ("filePath", "file_path", "path")
 
-    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, payload: Payload) -> bool:
         """False for a payload of Grok Build, which also runs this client's hooks."""
-        return "hookEventName" in fields and "workspaceRoot" not in fields
+        return "hookEventName" in payload and "workspaceRoot" not in payload
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook that the payload names, the payload with Claude Code's keys); hook "" for a
-        subagent's turn."""
-        name = agents.get_text(fields, "hookEventName") or name
-        event = self.EVENTS.get(name)
-        if event in ("turn-start", "turn-end") and fields.get("agent_id") is not None:
-            return "", fields
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys and the hook that it names; a subagent's turn is
+        ignored."""
+        hook = payload.get_text("hookEventName") or payload.hook
+        event = self.EVENTS.get(hook)
+        if event in ("turn-start", "turn-end") and payload.get("agent_id") is not None:
+            return payload.ignore()
+        adapted = payload.send_to(hook).change(session_id=payload.get("sessionId"))
         if event == "turn-start":
-            turn = {"turn_id": fields.get("timestamp")}
-        else:
-            turn = {}
-        return name, {**fields, "session_id": fields.get("sessionId"), **turn}
+            return adapted.change(turn_id=payload.get("timestamp"))
+        return adapted
 
-    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    def read_tool(self, payload: Payload, cwd: str) -> Tool:
         """The call in a payload; raises InputError for an invalid field."""
-        tool = super().read_tool(name, fields, cwd)
-        arguments = agents.get_object(fields, "tool_input")
+        tool = super().read_tool(payload, cwd)
+        arguments = payload.get_object("tool_input")
         if tool["kind"] == "write" and not tool["input_paths"]:
             paths = _list_replaced_paths(arguments)
             tool["input_paths"] = agents.resolve_paths(paths, cwd, "filePath")
@@ -79,9 +76,9 @@ class VsCode(agents.Client):
         return tool
 
 
-def _list_replaced_paths(arguments: dict[str, Any]) -> list[str]:
+def _list_replaced_paths(arguments: Payload) -> list[str]:
     """The paths of a call that writes several files, each once."""
-    replacements = agents.get_objects(arguments, "replacements")
+    replacements = arguments.get_objects("replacements")
     files = arguments.get("files")
     paths = [part.get("filePath") for part in replacements] + (files if type(files) is list else [])
     return list(dict.fromkeys(path for path in paths if isinstance(path, str)))

@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 
 from gitcp import agents
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from gitcp.agents import Payload
 
 
 class Windsurf(agents.Client):
@@ -30,20 +27,22 @@ class Windsurf(agents.Client):
         "post_cascade_response": "turn-end",
     }
 
-    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with Claude Code's keys)."""
-        info = agents.get_object(fields, "tool_info")
-        begins = self.EVENTS.get(name) == "turn-start"
-        return name, {
-            "session_id": fields.get("trajectory_id"),
+    def adapt(self, payload: Payload) -> Payload:
+        """The payload with Claude Code's keys."""
+        info = payload.get_object("tool_info")
+        begins = self.EVENTS.get(payload.hook) == "turn-start"
+        call = info.change(command=info.get("command_line"))
+        fields = {
+            "session_id": payload.get("trajectory_id"),
             "cwd": info.get("cwd") or os.getcwd(),  # it starts hooks at the top of the workspace
-            "model": fields.get("model_name"),
+            "model": payload.get("model_name"),
             "prompt": info.get("user_prompt"),
             "last_assistant_message": info.get("response"),
-            "turn_id": fields.get("execution_id") if begins else None,
-            "tool_name": name.partition("_")[2],
-            "tool_input": {**info, "command": info.get("command_line")},
+            "turn_id": payload.get("execution_id") if begins else None,
+            "tool_name": payload.hook.partition("_")[2],
+            "tool_input": dict(call.list_items()),
         }
+        return Payload(fields, payload.hook)
 
 
 CLIENT = Windsurf()
