@@ -48,8 +48,9 @@ _COUNTED = (  # kind of a deed, and what is said of many
     (prompts_done.READ, "read", "time"),
     (prompts_done.SHELL, "ran", "command"),
     (prompts_done.TASK, "gave", "task"),
+    (prompts_done.FAILED, "failed at", "edit"),
 )
-_VERBS = {"read": "read", "shell": "ran", "task": "task", "write": "wrote"}
+_VERBS = {"read": "read", "shell": "ran", "task": "task", "write": "wrote", "failed": "failed"}
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from gitcp.text.pairing import pair_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from gitcp.text.record_types import Item
 
@@ -23,6 +23,7 @@ WRITE = "write"
 READ = "read"
 SHELL = "shell"
 TASK = "task"
+FAILED = "failed"
 SAID = "said"
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
 _OLD = ("old_string", "old_str", "old_text", "oldString")
@@ -34,8 +35,8 @@ _MOST = 200_000  # characters of a text that are compared
 
 @dataclass(slots=True)
 class Deed:
-    """A call, or words (SAID).  text: the words, a path, or what describes a call.  added, removed:
-    lines of an edit."""
+    """A call, or words (SAID).  FAILED is an edit that failed or was refused.  text: the words, a
+    path, or what describes a call.  added, removed: lines of an edit."""
 
     kind: str
     text: str
@@ -81,9 +82,11 @@ class Prompted:
 
 def list_prompted(transcript: bytes, agent: str) -> list[Prompted]:
     """The prompts of a transcript, each with what came of it.  agent: its name or type."""
-    reading = _Reading({**_KINDS, **agents.find_client(agent).KINDS})
+    items = [*list_items(transcript)]
+    failed = {item["id"] for item in items if item["kind"] == "result" and item["failed"]}
+    reading = _Reading({**_KINDS, **agents.find_client(agent).KINDS}, failed - {""})
     found: list[Prompted] = []
-    for item in list_items(transcript):
+    for item in items:
         time = parse_time(item["time"]) or 0
         if item["kind"] == "prompt":
             found.append(Prompted(len(found) + 1, item["text"], item["line"], time, time))
@@ -100,16 +103,20 @@ def list_prompted(transcript: bytes, agent: str) -> list[Prompted]:
 
 
 class _Reading:
-    """Reads calls.  kinds: name of a tool -> what it does."""
+    """Reads calls.  kinds: name of a tool -> what it does.  failed: ids of calls."""
 
-    def __init__(self, kinds: Mapping[str, str]) -> None:
+    def __init__(self, kinds: Mapping[str, str], failed: Collection[str]) -> None:
         self._kinds = kinds
+        self._failed = failed
         self._contents: dict[str, str] = {}  # path -> what was written there last
 
     def list_deeds(self, call: Item) -> Iterator[Deed]:
         """A call, or each edit that it makes."""
         name = call["name"]
         kind = self._kinds.get(name, READ)
+        if kind == WRITE and call["id"] in self._failed:
+            yield Deed(FAILED, find_detail(call["input"]), name)
+            return
         if kind == WRITE:
             edits = [*self._list_edits(call["input"])]
             yield from edits
