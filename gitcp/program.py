@@ -39,6 +39,8 @@ _SYNONYMS = {
     "config": "settings set",
 }
 
+_OPTIONS = ("-C", "-P", "--no-pager")
+
 
 def main() -> int:
     """Run the command named by argv[0] (gitcp-<name>, git-<name>) or by the first argument."""
@@ -51,15 +53,14 @@ def main() -> int:
 
 
 def _run_chosen() -> int:
-    """-C <dir> as git has it, then the command."""
-    while sys.argv[1:2] == ["-C"]:
-        if len(sys.argv) < 3:
-            raise UsageError("no directory given for '-C'")
-        try:
-            os.chdir(sys.argv[2] or ".")
-        except OSError as e:
-            raise Error(f"cannot change to '{sys.argv[2]}': {e.strerror}") from None
-        del sys.argv[1:3]
+    """The options that git has, too, then the command."""
+    while sys.argv[1:2] and sys.argv[1] in _OPTIONS:
+        option = sys.argv.pop(1)
+        if option == "-C":
+            _change_directory(sys.argv[1:2])
+            del sys.argv[1]
+        else:
+            os.environ["GIT_PAGER"] = "cat"
     if len(sys.argv) == 1:
         return _show_help([])
     name = sys.argv.pop(1)
@@ -69,6 +70,15 @@ def _run_chosen() -> int:
         return _show_help(sys.argv[1:])
     sys.argv[0] = f"gitcp-{name}"  # what its usage line and its messages call it
     return _run_command(name)
+
+
+def _change_directory(directories: Sequence[str]) -> None:
+    if not directories:
+        raise UsageError("no directory given for '-C'")
+    try:
+        os.chdir(directories[0] or ".")
+    except OSError as e:
+        raise Error(f"cannot change to '{directories[0]}': {e.strerror}") from None
 
 
 def _show_version(words: list[str]) -> int:
@@ -117,7 +127,8 @@ def _refuse_unknown(name: str) -> NoReturn:
         if name in words.split():
             raise UsageError(f"'{name}' is not a gitcp command; did you mean 'gitcp {command}'?")
     known = [*commands.NAMES]
-    known.append("git")
+    if name != "git":
+        known.append("git")
     meant = console.suggest(name, known) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
@@ -139,7 +150,7 @@ def _show_help(words: list[str]) -> int:
     return pages.show_page(page)
 
 
-_USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"
+_USAGE = "usage: gitcp [-C <dir>] [-P] <command> [<args>]"
 
 
 def format_overview() -> str:

@@ -202,6 +202,7 @@ def test_an_id_that_nobody_knows_is_fatal(repo: Path) -> None:
     ("argv", "told"),
     [
         (["gti"], "'gti' is not a gitcp command; did you mean 'git'?"),
+        (["git", "log"], "'git' is not a gitcp command; see 'gitcp help -a'"),
         (["log", "--grahp"], "unknown argument: '--grahp'; did you mean '--graph' or '--grep'?"),
         (["log", "--nope"], "unknown argument: '--nope'"),
         (["stats", "--repos", "x"], "unknown argument: '--repos'"),
