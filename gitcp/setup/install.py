@@ -13,13 +13,14 @@ from typing import NamedTuple
 import gitcp
 from gitcp import agents
 from gitcp.errors import Error, format_error
-from gitcp.git import Git, decode_name, encode_name, files, gitdir, jj
+from gitcp.git import Git, decode_name, encode_name, files, gitdir, jj, worktrees
 from gitcp.git.files import exclusive, move_aside
 from gitcp.git.gitdir import is_tracked
 from gitcp.git.objects import Objects, object_lists
 from gitcp.git.repo import Repo
 from gitcp.lines.committed import recorded
-from gitcp.record import locate_off, registered, stream
+from gitcp.record import journal, locate_off, registered, stream
+from gitcp.record.journal.worktrees import look_as_stranger
 from gitcp.record.snapshot import own_index
 from gitcp.record.unheard import unrecorded
 from gitcp.setup import (
@@ -242,6 +243,8 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     with Objects(repo):
         stream.move_home(repo)
         taken = takeover.adopt_sessions(repo)
+        if recorded.has_ended(repo):
+            _look_after_gap(repo)
         recorded.begin_recording(repo)
         recorded.share_recording(repo)
     unrecorded.look(repo)
@@ -255,6 +258,17 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     except FileNotFoundError:
         pass
     return done
+
+
+def _look_after_gap(repo: Repo) -> None:
+    """Look at each worktree in which sessions were recorded: it is not known who changed what while
+    nothing was."""
+    for root in worktrees.list_roots(repo):
+        if not os.path.lexists(os.path.join(root, ".git")):
+            continue
+        worktree = Repo.find(root)
+        if os.path.exists(worktree.join_own(journal.NAME)):
+            look_as_stranger(worktree, ())
 
 
 def hook_folders(repo: Repo, record: Manifest) -> list[str]:

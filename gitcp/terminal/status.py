@@ -418,7 +418,7 @@ def _draw_last(
         yield [("no session yet: one begins with the next prompt of an agent", "dim")]
     stored = status.get("stored")
     if stored:
-        yield [(f"others recorded {count_noun(stored, 'commit')}: 'gitcp log' shows them", "dim")]
+        yield [(f"{count_noun(stored, 'commit')} recorded: 'gitcp log' shows them", "dim")]
 
 
 def _draw_places(screen: _Screen) -> Iterator[Line]:

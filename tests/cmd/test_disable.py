@@ -14,7 +14,9 @@ import pytest
 from gitcp.cmd.setup import disable, enable
 from gitcp.errors import Error, UsageError
 from gitcp.setup import hook_texts
+from tests.support.harness import World
 from tests.support.installed import ENTIRE, commands, git, ours, snapshot, write
+from tests.support.warm import run
 
 ALL = ["--agent=claude-code", "--agent=gemini-cli", "--agent=codex"]
 MINE = '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}]},"z":1.50}'
@@ -257,3 +259,18 @@ def test_two_at_once_leave_one_installation(repo: Path) -> None:
     assert [p.wait() for p in running] == [0] * 4
     uninstall()
     assert snapshot(repo) == before
+
+
+def test_it_is_not_known_who_wrote_what_changed_while_gitcp_was_disabled(world: World) -> None:
+    (world.path / "a.txt").write_text("1\n2\n3\n")
+    world.commit("a.txt")
+    agent = world.agent("s")
+    agent.turn("the first", {"a.txt": "one\n2\n3\n"})
+    run("disable", cwd=world.path)
+    (world.path / "a.txt").write_text("one\ntwo\n3\n")  # as by an agent, whose hooks are silent
+    run("enable", cwd=world.path)
+    agent.turn("the third", {"a.txt": "one\ntwo\nthree\n"})
+    world.commit("a.txt")
+    told = [run("why", f"a.txt:{line}", cwd=world.path).stdout for line in (1, 2, 3)]
+    assert "the first" in told[0] and "the third" in told[2], told
+    assert "by a program it did not see" in told[1], told

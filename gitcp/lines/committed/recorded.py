@@ -303,6 +303,12 @@ def begin_recording(repo: Repo) -> None:
     _append(repo, [*ended, Recording(clone, BEGUN, seconds, mail)])
 
 
+def has_ended(repo: Repo) -> bool:
+    """Whether this clone has recorded, and does not any more."""
+    newest = _read_newest(repo)
+    return newest is not None and newest.word == ENDED
+
+
 def end_recording(repo: Repo, noticed: bool = False) -> None:
     """Note that recording has ended now.  noticed: it was only noticed now, and ended at the last
     begin_recording()."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def look_as_stranger(other: Repo, paths: Iterable[str]) -> None:
     """Look at these paths of another repository, by default at all if that is cheap: what changed
-    there is by a session whose call did not begin there, and is unknown.  What is wrong there
+    there may be by a session of which no call began there, and is unknown.  What is wrong there
     concerns no session here."""
     try:
         _look(other, session.resolve_paths(other, paths))

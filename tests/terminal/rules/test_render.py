@@ -108,7 +108,7 @@ ABOUT: Json = {
         ({"state": "not set up"}, "on main at 12345678, not recording: 'gitcp enable' begins\n"),
         (
             {"state": "not set up", "stored": 3},
-            "others recorded 3 commits: 'gitcp log' shows them\n",
+            "3 commits recorded: 'gitcp log' shows them\n",
         ),
         ({}, "no session yet: one begins with the next prompt of an agent"),
         (
