@@ -83,8 +83,8 @@ class Prompted:
 def list_prompted(transcript: bytes, agent: str) -> list[Prompted]:
     """The prompts of a transcript, each with what came of it.  agent: its name or type."""
     items = [*list_items(transcript)]
-    failed = {item["id"] for item in items if item["kind"] == "result" and item["failed"]}
-    reading = _Reading({**_KINDS, **agents.find_client(agent).KINDS}, failed - {""})
+    failed = {item["id"] for item in items if item["failed"]} - {""}
+    reading = _Reading({**_KINDS, **agents.find_client(agent).KINDS}, failed)
     found: list[Prompted] = []
     for item in items:
         time = parse_time(item["time"]) or 0
