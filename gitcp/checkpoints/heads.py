@@ -6,14 +6,18 @@ other.  The file of what was read is a cache: without it the same is read again.
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 from gitcp import git
 from gitcp.agents import find_client, transcripts
 from gitcp.agents.reading import conversation
-from gitcp.agents.transcripts import heads
+from gitcp.agents.transcripts import agent_words, heads
 from gitcp.checkpoints import format
+from gitcp.checkpoints.stored import list_chunks
 from gitcp.errors import Error
 from gitcp.git.files import load_sealed, seal_value, write_private
 from gitcp.git.objects import cat_file
+from gitcp.git.records import load_entry
 from gitcp.text import prompt_text
 
 TYPE_CHECKING = False
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.stored import Content, SessionEntry
     from gitcp.git.repo import Repo
 
-_VERSION = 2  # higher with each change of what is kept
+_VERSION = 3  # higher with each change of what is kept
 _ROOM = 4 << 20  # bytes of the file
 _LONGEST = 1000  # characters of a prompt
 _LARGEST = 1 << 20  # bytes of a transcript that is read for the prompt alone
@@ -68,6 +72,12 @@ class Heads:
         except Error:
             return False
 
+    def find_whole(self, entry: SessionEntry) -> Head | None:
+        """The head of a session whose transcript is one blob, if it was read before."""
+        if len(list_chunks(entry["files"])) != 1:
+            return None
+        return self._load().get(_find_first_blob(entry))
+
     def add(self, parts: Iterable[Part], entries: Iterable[SessionEntry]) -> None:
         """Add `parent` and `title` to the parts of sessions of which they are known, and the prompt
         where the metadata name none."""
@@ -95,15 +105,12 @@ class Heads:
         known = self._load()
         for blob, answer in zip(unread, self._repo.objects.read_each(unread), strict=True):
             if answer:
-                reader = find_client(asked[blob][1]).load_head_reader()
-                if reader:
-                    known[blob] = reader.read_head(answer[2])
-                else:
-                    known[blob] = heads.Head()
+                known[blob] = _read_head(answer[2], asked[blob][1])
+                known[blob].may_edit = agent_words.may_have_edit(answer[2])
                 if not known[blob].parent:
-                    sent = conversation.list_prompts(answer[2]) or [""]
+                    sent = conversation.list_prompts(answer[2], load_entry) or [""]
                     known[blob].prompt = sent[-1][:_LONGEST]
-        kept = {blob: (head.parent, head.title, head.prompt) for blob, head in known.items()}
+        kept = {blob: astuple(head) for blob, head in known.items()}
         data = seal_value(_VERSION, kept)
         if len(data) > _ROOM:
             return
@@ -111,6 +118,21 @@ class Heads:
             write_private(self._repo, _locate(self._repo), data)
         except (Error, OSError) as e:  # a repository that cannot be written
             git.append_trace("files", str(e))
+
+
+def is_of_task(transcript: bytes, agent: str) -> bool:
+    """Whether a transcript of a client is that of a task."""
+    return _read_head(transcript, agent).parent != ""
+
+
+def _read_head(transcript: bytes, agent: str) -> Head:
+    """The head of a transcript, without the prompt; empty unless the client stores tasks as
+    sessions."""
+    reader = find_client(agent).load_head_reader()
+    if reader is None:
+        return heads.Head()
+    head: Head = reader.read_head(transcript)
+    return head
 
 
 def list_sent(content: Content) -> list[str]:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     Texts = list[tuple[Call, str, str]]  # of each edit, with the text before and after
 
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
-_OLD = ("old_string", "old_str", "oldString")
 _NEW = ("new_string", "new_str", "newString")
-_CREATED = "File created"  # the start of a tool's answer when it created a file
 _REDACTED = redact.REDACTED.decode()
 _FAILED = ("<tool_use_error>", "Error", "error")
 
@@ -172,7 +170,9 @@ def _list_edits(
     and of some others; fill turns."""
     open_calls: dict[str, tuple[Any, str]] = {}
     turn = ""
-    words = {_spell(path.rpartition("/")[2]) for path in paths}
+    words: set[bytes] = set()  # of the lines that may hold such an edit
+    if agent_words.may_have_edit(transcript):
+        words = {_spell(path.rpartition("/")[2]) for path in paths}
 
     @cache
     def list_names() -> list[bytes]:
@@ -193,7 +193,8 @@ def _list_edits(
                 name = item["id"]
                 if _REDACTED in name:  # as those of other calls, too
                     name = name_call(arguments)
-                for path, old, new in _list_changes(arguments, item["text"].startswith(_CREATED)):
+                created = item["text"].startswith(agent_words.CREATED)
+                for path, old, new in _list_changes(arguments, created):
                     yield path, old, new, call_turn, name
 
 
@@ -213,13 +214,13 @@ def _list_changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str
     for edit in edits if isinstance(edits, list) else [arguments]:
         old = ""
         if isinstance(edit, dict):
-            old = _get_first(edit, _OLD)
+            old = _get_first(edit, agent_words.OLD)
         if path and old and any(key in edit for key in _NEW):
             yield path, old, _get_first(edit, _NEW)
     if path and created and isinstance(arguments.get("content"), str):
         yield path, "", arguments["content"]
     for value in arguments.values():
-        if isinstance(value, str) and "*** Begin Patch" in value:
+        if isinstance(value, str) and agent_words.PATCH in value:
             yield from _list_patched(value)
 
 

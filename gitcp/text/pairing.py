@@ -39,7 +39,9 @@ def count_same_ends(a: Sequence[object], b: Sequence[object]) -> tuple[int, int]
     their end."""
     shorter = min(len(a), len(b))
     start = 0
-    while start < shorter and a[start] == b[start]:
+    for one, other in zip(a, b):  # noqa: B905 - to the end of the shorter one
+        if one != other:
+            break
         start += 1
     end = 0
     while end < shorter - start and a[-1 - end] == b[-1 - end]:

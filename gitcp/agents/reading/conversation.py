@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
+    from gitcp.agents.reading.items import Load
     from gitcp.agents.transcripts import Prompt
     from gitcp.text.record_types import Item
 
@@ -61,9 +62,9 @@ def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
             yield _ROLES[item["kind"]], item["text"]
 
 
-def list_prompts(data: bytes) -> list[str]:
-    """The prompts that a person sent, in order."""
-    items = list_items(data, selects=_may_be_asked)
+def list_prompts(data: bytes, load: Load = load_entry) -> list[str]:
+    """The prompts that a person sent, in order.  load: as for list_items()."""
+    items = list_items(data, load=load, selects=_may_be_asked)
     return [item["text"] for item in items if item["kind"] == "prompt"]
 
 

@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
     Change = tuple[str, dict[str, Any]]  # a path; what the client tells of it
 
+OLD = ("old_string", "old_str", "oldString")  # keys of what an edit replaces
+CREATED = "File created"  # the start of a tool's answer when it created a file
+PATCH = "*** Begin Patch"
 _HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+
+
+_EDIT_MARKS = (b"old_str", b"oldString", CREATED.encode(), PATCH.encode())
+
+
+def may_have_edit(transcript: bytes) -> bool:
+    """Whether a call in a transcript may have edited or created a file in words that tell what it
+    wrote."""
+    return any(mark in transcript for mark in _EDIT_MARKS)
 
 
 def list_paths(text: str) -> list[str]:
@@ -56,7 +68,7 @@ def _list_patch_lines(text: str) -> Iterator[str]:
     """Yield the lines of the patches in text, without the first and the last line of each."""
     inside = False
     for line in text.split("\n"):
-        if "*** Begin Patch" in line:  # in a command a quotation mark may precede it
+        if PATCH in line:  # in a command a quotation mark may precede it
             inside = True
         elif line.startswith("*** End Patch"):
             inside = False

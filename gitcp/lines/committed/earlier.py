@@ -255,14 +255,11 @@ def _may_carry(
     return any(key in old.places and carry.is_telling(key) for key in keys)
 
 
-def _pair_carried(
-    old: Text, new: Text, removed: Collection[int], wanted: Sequence[int]
+def _select_carried(
+    carried: origins.Carried, removed: Collection[int], wanted: Sequence[int]
 ) -> dict[int, int]:
-    """index in new -> index in old of those wanted lines that carry on lines that a change removed,
-    or copy others."""
-    if not _may_carry(old.carried, new.carried, removed, wanted):
-        return {}
-    carried = origins.carry(old.carried, new.carried)
+    """index in the later content -> index in the earlier one of those wanted lines that carry on
+    lines that a change removed, or copy others."""
     pairs = {}
     for line in wanted:
         if line < len(carried.origins):
@@ -318,6 +315,7 @@ class Earlier:
         self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
         self._texts: dict[str, Text | None] = {}
         self._sources: dict[tuple[str, str], moves.Source] = {}  # by the blobs of a change
+        self._pairs: dict[tuple[Text, Text], pairing.Pairs] = {}  # of equal lines
         self._size = 0
         self._mixed: dict[str, bool] = {}  # the results of _has_foreign()
 
@@ -363,6 +361,7 @@ class Earlier:
     def _forget_texts(self) -> None:
         self._texts.clear()
         self._sources.clear()
+        self._pairs.clear()
         self._size = 0
 
     def find_spots(
@@ -478,9 +477,30 @@ class Earlier:
         removed: set[int] = set()
         for start, count, _, _ in hunks:
             removed.update(range(start - 1, start - 1 + count))
-        pairs = _pair_carried(old, new, removed, [n - 1 for n in lines])
+        wanted = [n - 1 for n in lines]
+        if not _may_carry(old.carried, new.carried, removed, wanted):
+            return {}
+        carried = self._carry(old, new)
+        pairs = _select_carried(carried, removed, wanted)
         sources = {n: pairs[n - 1] + 1 for n in lines if n - 1 in pairs}
         return self._follow(before.parents[commit], previous, oid, sources)
+
+    def _carry(self, old: Text, new: Text) -> origins.Carried:
+        """Where the lines of a content come from."""
+        before = old.carried
+        after = new.carried
+        if len(before.lines) != len(old.keys) or len(after.lines) != len(new.keys):
+            return origins.carry(before, after)
+        equal = [carry.NOTHING] * len(after.lines)
+        for i, j in self._pair(old, new):
+            equal[j] = i
+        return origins.carry_on(before, after, equal)
+
+    def _pair(self, old: Text, new: Text) -> pairing.Pairs:
+        """The equal lines of two contents; all paths of a commit ask for it."""
+        if (old, new) not in self._pairs:
+            self._pairs[old, new] = pairing.pair_lines(old.keys, new.keys)
+        return self._pairs[old, new]
 
     def _find_elsewhere(
         self, walk: Walk, place: CommitPath, previous: str, lines: Sequence[int]
@@ -528,7 +548,8 @@ class Earlier:
     def _has_any(self, other: _Changed, wanted: Set[bytes]) -> bool:
         """Whether a path had one of the wanted lines."""
         text = self._read_text(other.old)
-        return text is not None and not wanted.isdisjoint(text.carried.places)
+        # Asked this way round it takes no look at each line of the text.
+        return text is not None and not text.carried.places.keys().isdisjoint(wanted)
 
     def _read_source(self, other: _Changed) -> moves.Source:
         """What a path had, and the lines of it that the commit removed; all paths of the commit ask
@@ -547,8 +568,9 @@ class Earlier:
             new = self._read_text(other.new)
         if new is None:
             return moves.Source(old.carried, range(len(old.carried.lines)))
-        removed, _ = pairing.find_changed_lines(old.keys, new.keys)
-        return moves.Source(old.carried, set(removed))
+        removed = {*range(len(old.keys))}
+        removed.difference_update([i for i, _ in self._pair(old, new)])
+        return moves.Source(old.carried, removed)
 
     def _list_others(self, walk: Walk, place: CommitPath) -> Iterator[_Changed]:
         """The other paths of which a commit changes or deletes a file, unless they are many."""

@@ -7,7 +7,8 @@ import os
 import re
 from functools import cached_property
 
-from gitcp.checkpoints import format, links, listing, notes, recorded_edits
+from gitcp.agents.transcripts import agent_words
+from gitcp.checkpoints import format, heads, links, listing, notes, recorded_edits
 from gitcp.checkpoints.format import exports, line_authors
 from gitcp.checkpoints.format.line_authors import BEGUN, ENDED, Recording
 from gitcp.checkpoints.stored import Places, list_sources
@@ -62,6 +63,7 @@ class Recorded:
         self._place_by_id: dict[str, tuple[str, str] | None] = {}  # id -> ref and tree
         self._stored: dict[str, StoredCheckpoint] = {}
         self._loader = listing.Loader(repo.objects, skip_summary=True)
+        self._heads = heads.Heads(repo)
 
     def prefetch(self, ids: Iterable[str]) -> None:
         """Read these checkpoints in bulk."""
@@ -113,14 +115,29 @@ class Recorded:
 
     def read_transcript(self, record: LineRecord) -> bytes:
         """The transcript of a record's session; b"" if it is not here."""
+        session = self._find_entry(record)
+        if session is None:
+            return b""
+        return self._read_transcript(record["checkpoint_id"], session)
+
+    def is_idle_task(self, record: LineRecord) -> bool:
+        """Whether it is known without its transcript that a record is of a task without an edit."""
+        session = self._find_entry(record)
+        if session is None:
+            return False
+        head = self._heads.find_whole(session)
+        return head is not None and head.parent != "" and not head.may_edit
+
+    def _find_entry(self, record: LineRecord) -> SessionEntry | None:
+        """What a checkpoint has of a record's session."""
         place = self._find_place(record["checkpoint_id"])
         if not place:
-            return b""
+            return None
         sessions = self._load(record["checkpoint_id"], *place)["sessions"]
         found = [s for s in sessions if s["session_id"] == record["session_id"]]
-        if found:
-            return self._read_transcript(record["checkpoint_id"], found[-1])
-        return b""
+        if not found:
+            return None
+        return found[-1]
 
     def _read_transcript(self, checkpoint_id: str, session: SessionEntry) -> bytes:
         parts = self._loader.make_parts(checkpoint_id)
@@ -196,9 +213,14 @@ def _find_proof(
         return None, False
     if oids is None:
         return None, True
+    if readers.recorded.is_idle_task(record):
+        return ({}, {}), True  # nobody counts the turns of a task
     transcript = readers.recorded.read_transcript(record)
     if len(transcript) > _LARGEST:
         return None, True
+    agent = str(record["metadata"].get("agent") or "")
+    if not agent_words.may_have_edit(transcript) and heads.is_of_task(transcript, agent):
+        return ({}, {}), True
     lacks: list[str] = []
 
     def read(oid: str) -> bytes | None:

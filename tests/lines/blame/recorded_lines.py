@@ -22,6 +22,7 @@ def linked(
     when: str = "",
     transcript: Path | None = None,
     touched: Sequence[str] = (),
+    agent: str = "Claude Code",
 ) -> None:
     """Link HEAD to a checkpoint whose session recorded ranges for path; None: it touched path,
     and recorded no lines.  touched: all paths that it touched, if there are more."""
@@ -29,7 +30,7 @@ def linked(
     recorded.begin_recording(at)
     entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
     metadata = {
-        "agent": "Claude Code",
+        "agent": agent,
         "model": "opus",
         "created_at": when or "2005-04-07T22:13:13Z",
         "turns": {"t1": {"number": 3, "prompt": "Count further"}},

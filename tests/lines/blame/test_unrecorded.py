@@ -124,6 +124,46 @@ def test_each_file_of_a_commit_has_what_is_proved_of_it_whichever_is_asked_first
         (repo / ".git/gitcp/cache/lines").unlink()
 
 
+def test_a_task_that_edits_nothing_is_read_once_and_its_prompts_do_not_count(
+    repo: Path, tmp_path: Path
+) -> None:
+    (repo / "f.txt").write_text(EDITED)
+    git("add", ".")
+    git("commit", "-qm", "older")
+    patch = f"*** Begin Patch\n*** Update File: f.txt\n+{EDITED}*** End Patch"
+
+    def link(name: str, parent: str, text: str, given: dict[str, str]) -> None:
+        state = {"status": "completed", "input": given, "output": "Done"}
+        tool_part = {"type": "tool", "callID": f"call_{name}", "tool": "any", "state": state}
+        lines = [
+            {"info": {"id": name, "parentID": parent}},
+            {"info": {"role": "user", "id": "1"}, "parts": [{"type": "text", "text": text}]},
+            {"info": {"role": "assistant", "id": "2"}, "parts": [tool_part]},
+        ]
+        spoken = tmp_path / name
+        spoken.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        linked(A, name, "f.txt", None, "", spoken, agent="OpenCode")
+
+    link("root", "", "Have it done", {"task": "f.txt"})
+    link("writer", "root", "Write it", {"patchText": patch})
+    link("reader", "root", "Read it", {"filePath": "f.txt"})
+    named = [line["session_id"] for line in records()]
+    counted = json.loads(tool("stats", "--json", "HEAD~1.."))
+    assert named == ["writer"] and counted["added"]["agent"] == 1
+    assert [(row["session_id"], row["turns"]) for row in counted["sessions"]] == [("root", 1)]
+    for cache in ("lines", "tallies"):
+        (repo / f".git/gitcp/cache/{cache}").unlink()
+    tree = git("ls-tree", "-r", V1)
+    (blob,) = [
+        line.split()[2]
+        for line in tree.splitlines()
+        if line.endswith("/full.jsonl") and "Read it" in git("cat-file", "blob", line.split()[2])
+    ]
+    forget(repo / ".git", blob)
+    assert json.loads(tool("stats", "--json", "HEAD~1..")) == counted
+    assert [line["session_id"] for line in records()] == named
+
+
 def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -> None:
     (repo / "f.txt").write_text("a line of somebody's\n")
     git("add", ".")
