@@ -3,7 +3,7 @@
 `__init__.py` of the folder has a class derived from Client, and the one object of it, CLIENT: its
 names as data, and methods where the defaults are not its own.  `transcript.py` reads its
 transcripts: is_first_entry, list_facts (else gitcp.agents.transcripts.blocks), list_messages of a
-document, read_answers, SHOWS_FILES; Scanner, list_scanned or list_written_paths where a scan of its
+document, list_results, SHOWS_FILES; Scanner, list_scanned or list_written_paths where a scan of its
 facts is not enough.  `cut.py` cuts its conversations: find_last_leaf, list_prompts,
 find_leaves_around, cut_conversation.  `head.py` reads whose task a session is.  All are optional,
 and named by PARTS.

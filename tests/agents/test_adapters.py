@@ -14,6 +14,7 @@ from gitcp import agents
 from gitcp.agents import answers
 from gitcp.agents.claude_code import transcript
 from gitcp.agents.reading import edits
+from gitcp.agents.transcripts import Fields
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
 from tests.support.paths import DATA, TOP
@@ -168,7 +169,9 @@ def test_a_file_about_patches_is_what_was_written_and_no_patch() -> None:
     use = {"type": "tool_use", "id": "t", "name": "Write"}
     said = {"content": [{**use, "input": {"file_path": "/a", "content": text}}]}
     client = agents.get_client("claude-code")
-    [edit] = edits.Reading(client, "/r").read_edits([{"type": "assistant", "message": said}])
+    [edit] = edits.Reading(client, "/r").read_edits(
+        [Fields({"type": "assistant", "message": said})]
+    )
     assert (edit["path"], edit["tells"]) == ("/a", {"content": text})
 
 

@@ -11,103 +11,124 @@ import json
 
 from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
+from gitcp.agents.transcripts import Fields
+from gitcp.agents.transcripts.cuts import NOT_FOUND, Cut, Leaves, Prompt
 from gitcp.agents.transcripts.transcript_facts import extract_prompt
-from gitcp.text.json import ensure_object, list_objects
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from gitcp.agents.transcripts import Prompt
-
-    Line = tuple[bytes, dict[str, Any]]
 
 _THINKING = ("thinking", "redacted_thinking")
 _HISTORY = ("file-history-snapshot", "file-history-delta")
 
 
+class _Line:
+    """A line of a transcript that is JSON.  uuid: '' for one that cannot be a parent.  message: the
+    id of the agent's message that it is a part of, '' for any other line.  calls: the ids of those
+    that it makes; has_results: whether it has results of calls."""
+
+    def __init__(self, raw: bytes, entry: Fields) -> None:
+        self.raw = raw
+        self.entry = entry
+        message = entry.get_object("message")
+        blocks = message.get_objects("content")
+        self.uuid = "" if entry.get("isSidechain") else entry.get_text("uuid")
+        self.message = message.get_text("id") if entry.is_kind("assistant") else ""
+        self.calls = [block.get("id") for block in blocks if block.is_kind("tool_use")]
+        results = [block for block in blocks if block.is_kind("tool_result")]
+        self.has_results = bool(results) and entry.is_kind("user")
+
+    def is_history(self, uuids: set[str]) -> bool:
+        """Whether it has the files at one of these lines."""
+        return self.entry.is_kind(*_HISTORY) and self.entry.get_word("messageId") in uuids
+
+    def find_prompt(self) -> str:
+        """The person's prompt in it; '' for a result, and for text by the client."""
+        if not self.entry.is_kind("user") or any(map(self.entry.get, NOT_CONVERSATION)):
+            return ""
+        return extract_prompt(self.entry.get_object("message").get("content"))
+
+    def ends_turn(self) -> bool:
+        """Whether it ends the turn before it: a prompt or a compaction.
+
+        The text of a skill, by the client, names the call that asked for it.
+        """
+        if self.entry.is_kind("user"):
+            return not self.has_results and "sourceToolUseID" not in self.entry
+        return bool(self.entry.get("subtype") == "compact_boundary")
+
+    def list_raw_blocks(self) -> list[object]:
+        """The blocks of a message of the agent, whatever they are."""
+        content = self.entry.get_object("message").get("content")
+        if self.entry.is_kind("assistant") and isinstance(content, list):
+            return content
+        return []
+
+
 def find_last_leaf(data: bytes) -> str:
     """The uuid at which a transcript ends; '' when it has none."""
-    return next((uuid for _, line in reversed(_load(data)) if (uuid := _get_uuid(line))), "")
+    return next((line.uuid for line in reversed(_load(data)) if line.uuid), "")
 
 
 def list_prompts(data: bytes) -> list[Prompt]:
-    """The person's prompts, in order: (text, time, the leaf before it)."""
+    """The person's prompts, in order."""
     lines = _load(data)
     tree = _Tree(lines)
     found: list[Prompt] = []
-    for _, line in lines:
-        uuid = _get_uuid(line)
-        if uuid:
-            text = _find_prompt(line)
-            if text:
-                found.append((text, str(line.get("timestamp") or ""), tree.parent[uuid] or ""))
+    for line in lines:
+        text = line.find_prompt() if line.uuid else ""
+        if text:
+            leaf = tree.parent[line.uuid] or ""
+            found.append(Prompt(text, line.entry.get_word("timestamp"), leaf))
     return found
 
 
-def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
-    """The leaves of exact cuts before and after a call; '' without one."""
+def find_leaves_around(data: bytes, call: str) -> Leaves:
+    """The leaves of exact cuts before and after a call."""
     return _Tree(_load(data)).find_leaves_around(call)
 
 
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
-) -> tuple[bytes, list[str]]:
-    """(the transcript up to leaf and to the end of its turn, a text for each kind of thing left
-    out).
+) -> Cut:
+    """The transcript up to leaf and to the end of its turn.
 
     leaf: a uuid.  redacted: the bytes were redacted, so that signatures are invalid.  exact: end
-    at leaf, with only the results of the calls that are kept.  Returns b'' if no line has the uuid.
+    at leaf, with only the results of the calls that are kept.
     """
     lines = _load(data)
     tree = _Tree(lines)
     if leaf not in tree.at:
-        return b"", []
+        return NOT_FOUND
     if not exact:
         leaf = tree.find_before_compaction(tree.find_end_of_turn(leaf))
     uuids = tree.add_siblings(tree.list_ancestors(leaf), tree.at[leaf], exact)
     parts = []
     dropped = 0
     left_out: dict[str, str | None] = {}  # line -> its parent
-    for raw, line in lines:
-        uuid = _get_uuid(line)
-        if uuid not in uuids and not _is_history(line, uuids):
+    for line in lines:
+        if line.uuid not in uuids and not line.is_history(uuids):
             continue
-        cleaned, count = _drop_thinking(line) if redacted else (line, 0)
-        dropped += count
-        if cleaned is None:
-            left_out[uuid] = tree.parent.get(uuid)
+        entry = line.entry
+        blocks = line.list_raw_blocks() if redacted else []
+        kept = [block for block in blocks if not Fields(block).is_kind(*_THINKING)]
+        dropped += len(blocks) - len(kept)
+        if blocks and not kept:
+            left_out[line.uuid] = tree.parent.get(line.uuid)
             continue
+        if len(kept) < len(blocks):
+            message = entry.get_object("message").change("content", kept)
+            entry = entry.change("message", message.fields)
         while True:
-            parent = str(cleaned.get("parentUuid"))
+            parent = entry.get_word("parentUuid")
             if parent not in left_out:
                 break
-            cleaned = {**cleaned, "parentUuid": left_out[parent]}
-        text = raw if cleaned is line else _format_line(cleaned)
+            entry = entry.change("parentUuid", left_out[parent])
+        text = line.raw if entry is line.entry else _format_line(entry)
         parts.append(_rename_session(text, old_id, new_id) + b"\n")
     notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
-    return b"".join(parts), notes if dropped else []
+    return Cut(b"".join(parts), notes if dropped else [])
 
 
-def _is_history(line: dict[str, Any], uuids: set[str]) -> bool:
-    return line.get("type") in _HISTORY and str(line.get("messageId")) in uuids
-
-
-def _drop_thinking(line: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
-    """(a line without its blocks of thinking, None if it has no other; their number)."""
-    if line.get("type") == "assistant":
-        blocks = _get_blocks(line)
-    else:
-        blocks = []
-    left = [b for b in blocks if not (isinstance(b, dict) and b.get("type") in _THINKING)]
-    count = len(blocks) - len(left)
-    if not count:
-        return line, 0
-    return {**line, "message": {**line["message"], "content": left}} if left else None, count
-
-
-def _format_line(line: dict[str, Any]) -> bytes:
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
+def _format_line(entry: Fields) -> bytes:
+    return json.dumps(entry.fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _rename_session(line: bytes, old: str, new: str) -> bytes:
@@ -120,42 +141,39 @@ class _Tree:
     """The lines of a transcript by uuid.  at: their positions; parent: their parents' uuids, or the
     line before for one that names no parent."""
 
-    def __init__(self, lines: list[Line]) -> None:
+    def __init__(self, lines: list[_Line]) -> None:
         self._lines = lines
         self.at: dict[str, int] = {}
         self.parent: dict[str, str | None] = {}
         previous: str | None = None
-        for number, (_, line) in enumerate(lines):
-            uuid = _get_uuid(line)
-            if uuid:
-                self.at[uuid] = number
-                parent = line.get("parentUuid", previous)
-                if isinstance(parent, str):
-                    self.parent[uuid] = parent
-                else:
-                    self.parent[uuid] = None
-                previous = uuid
+        for number, line in enumerate(lines):
+            if line.uuid:
+                self.at[line.uuid] = number
+                parent = previous
+                if "parentUuid" in line.entry:
+                    parent = line.entry.get("parentUuid")
+                self.parent[line.uuid] = parent if isinstance(parent, str) else None
+                previous = line.uuid
 
     def find_end_of_turn(self, leaf: str) -> str:
         """The last line of leaf's turn: a client writes some lines after its Stop."""
         turn = self.list_ancestors(leaf)
         end = leaf
-        for _, line in self._lines[self.at[leaf] + 1 :]:
-            uuid = _get_uuid(line)
-            if uuid and _ends_turn(line):
+        for line in self._lines[self.at[leaf] + 1 :]:
+            if line.uuid and line.ends_turn():
                 break
-            if uuid and self.parent[uuid] in turn:
-                turn.add(uuid)
-                end = uuid
+            if line.uuid and self.parent[line.uuid] in turn:
+                turn.add(line.uuid)
+                end = line.uuid
         return end
 
     def find_before_compaction(self, leaf: str) -> str:
         """leaf; if that is a compaction, the line before it."""
         position = self.at[leaf]
-        line = self._lines[position][1]
-        if line.get("subtype") != "compact_boundary":
+        entry = self._lines[position].entry
+        if entry.get("subtype") != "compact_boundary":
             return leaf
-        before = str(line.get("logicalParentUuid"))
+        before = entry.get_word("logicalParentUuid")
         if before in self.at:
             return before
         earlier = [uuid for uuid, number in self.at.items() if number < position]
@@ -177,85 +195,33 @@ class _Tree:
         Parallel calls are children of each other; each result is a child of its call.
         """
         part = self._lines[: end + 1]
-        messages = {_get_message(line) for _, line in part if _get_uuid(line) in uuids} - {""}
-        callers = uuids | {_get_uuid(line) for _, line in part if _get_message(line) in messages}
-        results = {
-            _get_uuid(line)
-            for _, line in (self._lines if later else part)
-            if _is_result(line) and self.parent.get(_get_uuid(line)) in callers
-        }
+        messages = {line.message for line in part if line.uuid in uuids} - {""}
+        callers = uuids | {line.uuid for line in part if line.message in messages}
+        answering = [line.uuid for line in (self._lines if later else part) if line.has_results]
+        results = {uuid for uuid in answering if self.parent.get(uuid) in callers}
         return (callers | results) - {""}
 
-    def find_leaves_around(self, call: str) -> tuple[str, str]:
-        """(the line before a call, the line of the call); '' for none.
+    def find_leaves_around(self, call: str) -> Leaves:
+        """The line before a call, and that of the call.
 
         The line before the first call of a message is the one before the message.
         """
-        lines = [line for _, line in self._lines if _get_uuid(line)]
-        caller = next((line for line in lines if call in _list_calls(line)), None)
+        lines = [line for line in self._lines if line.uuid]
+        caller = next((line for line in lines if call in line.calls), None)
         if caller is None:
-            return "", ""
+            return Leaves("", "")
         first = caller
-        message = _get_message(caller)
-        if message:
-            siblings = [line for line in lines if _get_message(line) == message]
-            if not any(map(_list_calls, siblings[: siblings.index(caller)])):
+        if caller.message:
+            siblings = [line for line in lines if line.message == caller.message]
+            if not any(line.calls for line in siblings[: siblings.index(caller)]):
                 first = siblings[0]
-        return self.parent[_get_uuid(first)] or "", _get_uuid(caller)
+        return Leaves(self.parent[first.uuid] or "", caller.uuid)
 
 
-def _load(data: bytes) -> list[Line]:
-    """(bytes, value) of each line of a transcript that is JSON."""
-    lines = ((raw, transcripts.load_entry(raw)) for raw in data.split(b"\n"))
-    return [(raw, line) for raw, line in lines if line is not None]
-
-
-def _get_uuid(line: dict[str, Any]) -> str:
-    """The uuid of a line of the session; '' for a line that cannot be a parent."""
-    uuid = line.get("uuid")
-    if isinstance(uuid, str) and not line.get("isSidechain"):
-        return uuid
-    return ""
-
-
-def _get_message(line: dict[str, Any]) -> str:
-    """The id of the agent's message that a line is a part of; '' for any other line."""
-    key = ensure_object(line.get("message")).get("id")
-    if isinstance(key, str) and line.get("type") == "assistant":
-        return key
-    return ""
-
-
-def _get_blocks(line: dict[str, Any]) -> list[Any]:
-    """The blocks of a line's message."""
-    content = ensure_object(line.get("message")).get("content")
-    return content if isinstance(content, list) else []
-
-
-def _list_calls(line: dict[str, Any]) -> list[Any]:
-    """The ids of the calls that a line makes."""
-    blocks = list_objects(_get_blocks(line))
-    return [block.get("id") for block in blocks if block.get("type") == "tool_use"]
-
-
-def _find_prompt(line: dict[str, Any]) -> str:
-    """The person's prompt in a line; '' for a result, and for text by the client."""
-    if line.get("type") != "user" or any(line.get(key) for key in NOT_CONVERSATION):
-        return ""
-    return extract_prompt(ensure_object(line.get("message")).get("content"))
-
-
-def _is_result(line: dict[str, Any]) -> bool:
-    """Whether a line has results of calls."""
-    kinds = [block.get("type") for block in list_objects(_get_blocks(line))]
-    return line.get("type") == "user" and "tool_result" in kinds
-
-
-def _ends_turn(line: dict[str, Any]) -> bool:
-    """Whether a line ends the turn before it: a prompt or a compaction.
-
-    The text of a skill, by the client, names the call that asked for it.
-    """
-    if line.get("type") == "user":
-        return not _is_result(line) and "sourceToolUseID" not in line
-    return line.get("subtype") == "compact_boundary"
+def _load(data: bytes) -> list[_Line]:
+    lines = []
+    for raw in data.split(b"\n"):
+        entry = transcripts.load_entry(raw)
+        if entry is not None:
+            lines.append(_Line(raw, Fields(entry)))
+    return lines

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from gitcp.agents import transcripts
-from gitcp.agents.transcripts import list_blocks
-from gitcp.text.json import ensure_object, list_objects
+from gitcp.agents.transcripts import Result, list_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
+    from gitcp.agents.transcripts import Change, Fields
     from gitcp.text.record_types import Scan, Usage
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit", "mcp__acp__Write", "mcp__acp__Edit")
@@ -23,62 +22,70 @@ NOT_CONVERSATION = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "
 _RECENT = 8  # the lines of a message are close together
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's, and not Qwen Code's."""
-    is_qwens = "systemPayload" in first or "parts" in ensure_object(first.get("message"))
+    is_qwens = "systemPayload" in first or "parts" in first.get_object("message")
     return ("parentUuid" in first or "isSidechain" in first) and not is_qwens
 
 
-def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
-    """The path that a call of a tool writes, as its input names it."""
-    path = None
-    if name in WRITES:
-        path = arguments.get("file_path") or arguments.get("notebook_path")
-    return path if isinstance(path, str) else None
+def list_results(entry: Fields) -> Iterator[Result]:
+    """The results of calls in an entry (gitcp.agents.reading.edits)."""
+    if not entry.is_kind("user"):
+        return
+    told = entry.get_object("toolUseResult")
+    failed = isinstance(entry.get("toolUseResult"), str)
+    original = told.get("originalFile")
+    if not isinstance(original, str):
+        original = None
+    created = original is None and told.is_kind("create")
+    file = told.get_object("file")
+    seen = file.get("content")
+    if not isinstance(seen, str) or file.get("numLines") != file.get("totalLines"):
+        seen = None
+    by_command = None
+    if isinstance(told.get("bashEditDiff"), dict):
+        changed = told.get_object("bashEditDiff").get_objects("files")
+        by_command = [_read_diff(file) for file in changed]
+    for block in list_blocks(entry):
+        if block.is_kind("tool_result"):
+            if block.get_word("content").startswith("File created successfully at:"):
+                created = True  # a subagent's transcript has only this
+            yield Result(
+                block.get_word("tool_use_id"),
+                failed or block.get("is_error") is True,
+                by_person=told.get("userModified") is True,
+                created=created,
+                original=original,
+                seen=seen,
+                by_command=by_command,
+            )
 
 
-def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, its result) of an entry (gitcp.agents.reading.edits)."""
-    result = entry.get("toolUseResult")
-    answer: dict[str, Any] = {}
-    if isinstance(result, dict):
-        answer["by_person"] = result.get("userModified") is True
-        if isinstance(result.get("originalFile"), str):
-            answer["original"] = result["originalFile"]
-        elif result.get("type") == "create":
-            answer["created"] = True
-        file = ensure_object(result.get("file"))
-        if file and file.get("numLines") == file.get("totalLines"):
-            answer["seen"] = file.get("content")
-        if isinstance(diff := result.get("bashEditDiff"), dict):
-            answer["by_command"] = [_read_diff(file) for file in list_objects(diff.get("files"))]
-    if entry.get("type") == "user":
-        for block in list_blocks(entry):
-            if block.get("type") == "tool_result":
-                failed = block.get("is_error") is True or isinstance(result, str)
-                if str(block.get("content")).startswith("File created successfully at:"):
-                    answer["created"] = True  # a subagent's transcript has only this
-                yield str(block.get("tool_use_id")), {**answer, "failed": failed}
-
-
-def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(path, its change) of a file that a command changed, by the client's diff."""
-    edits: list[list[Any]] = []
-    for hunk in list_objects(file.get("hunks")):
+def _read_diff(file: Fields) -> Change:
+    """The change of a file that a command made, by the client's diff."""
+    path = file.get_word("filePath")
+    edits: list[list[object]] = []
+    for hunk in file.get_objects("hunks"):
         listed = hunk.get("lines")
+        lines = []
         if isinstance(listed, list):
-            lines = [s for s in listed if isinstance(s, str)]
-        else:
-            lines = []
-        old, new = (
-            "".join(f"{s[1:]}\n" for s in lines if s[:1] in kinds) for kinds in (" -", " +")
-        )
-        ends = not any(line.startswith("\\") for line in lines)
-        edits.append([old, new, False] if ends else [old[:-1], new[:-1], False])
+            lines = [line for line in listed if isinstance(line, str)]
+        old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " -")
+        new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " +")
+        if any(line.startswith("\\") for line in lines):  # no newline at the end
+            old = old[:-1]
+            new = new[:-1]
+        edits.append([old, new, False])
     if file.get("created") is True:
-        content = edits[0][1] if edits else ""
-        return str(file.get("filePath")), {"content": content, "created": True}
-    return str(file.get("filePath")), {"edits": edits}
+        return path, {"content": edits[0][1] if edits else "", "created": True}
+    return path, {"edits": edits}
+
+
+def is_copied(entry: Fields) -> bool:
+    """Whether an entry is another session's, from which this one was forked."""
+    if "requestSessionId" not in entry:
+        return False
+    return bool(entry.get("requestSessionId") != entry.get("sessionId"))
 
 
 class Scanner:
@@ -102,29 +109,28 @@ class Scanner:
             return has_text or any(map(line.__contains__, awaited))
         return assistant in line or b'"queued_command"' in line
 
-    def read_entry(self, entry: dict[str, Any]) -> None:
-        if entry.get("type") == "user":
+    def read_entry(self, entry: Fields) -> None:
+        if entry.is_kind("user"):
             self.take_user(entry)
-        elif entry.get("type") == "assistant":
+        elif entry.is_kind("assistant"):
             self.take_assistant(entry)
         else:
-            self.take_queued(ensure_object(entry.get("attachment")))
+            self.take_queued(entry.get_object("attachment"))
 
-    def take_user(self, entry: dict[str, Any]) -> None:
+    def take_user(self, entry: Fields) -> None:
         """Add a prompt, results of calls, or both: a prompt typed meanwhile comes with a result."""
         blocks = list_blocks(entry)
         for block in blocks:
-            if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.pending:
+            if block.is_kind("tool_result") and block.get_word("tool_use_id") in self.pending:
                 self.take_result(entry, block)
         if not any(entry.get(key) for key in NOT_CONVERSATION):
-            texts = (str(b.get("text", "")) for b in blocks if b.get("type") == "text")
+            texts = (b.get_word("text") for b in blocks if b.is_kind("text"))
             self.add_prompt("\n\n".join(texts))
 
-    def take_queued(self, attachment: dict[str, Any]) -> None:
+    def take_queued(self, attachment: Fields) -> None:
         """Add a prompt typed while the agent worked, which is only an attachment."""
-        if attachment.get("type") == "queued_command":
-            prompt = attachment.get("prompt")
-            self.add_prompt(prompt if isinstance(prompt, str) else "")
+        if attachment.is_kind("queued_command"):
+            self.add_prompt(attachment.get_text("prompt"))
 
     def add_prompt(self, text: str) -> None:
         from gitcp.text import prompt_text
@@ -135,33 +141,35 @@ class Scanner:
         if not text.startswith("[Request interrupted by user"):
             self.scan["prompts"].append(text)
 
-    def take_assistant(self, entry: dict[str, Any]) -> None:
-        message = entry.get("message")
-        if not isinstance(message, dict):
+    def take_assistant(self, entry: Fields) -> None:
+        message = entry.get_object("message")
+        if not message:
             return
-        if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
+        if is_copied(entry):
             self.scan["prompts"].clear()  # a fork: the prompts so far are another session's
         for block in list_blocks(entry):
-            if block.get("type") == "tool_use":
+            if block.is_kind("tool_use"):
                 self.take_call(block)
-        if isinstance(message.get("usage"), dict) and message.get("model") != "<synthetic>":
-            self.add_usage(str(message.get("id") or entry.get("uuid")), message["usage"])
-            if isinstance(message.get("model"), str) and not entry.get("isSidechain"):
-                self.scan["model"] = message["model"]
+        model = message.get("model")
+        if isinstance(message.get("usage"), dict) and model != "<synthetic>":
+            key = message.get_word("id") or entry.get_word("uuid")
+            self.add_usage(key, message.get_object("usage"))
+            if isinstance(model, str) and not entry.get("isSidechain"):
+                self.scan["model"] = model
 
-    def take_call(self, block: dict[str, Any]) -> None:
-        name = block.get("name")
-        key = block.get("id")
-        arguments = block.get("input")
-        if not isinstance(name, str) or not isinstance(key, str) or not isinstance(arguments, dict):
+    def take_call(self, block: Fields) -> None:
+        name = block.get_text("name")
+        key = block.get_text("id")
+        arguments = block.get_object("input")
+        if not key or not isinstance(block.get("input"), dict):
             return
-        path = find_written_path(name, arguments)
+        path = arguments.find_text(("file_path", "notebook_path"))
         if name in TASKS:
             self.pending[key] = ""
-        elif path and path not in self.written:
+        elif name in WRITES and path and path not in self.written:
             self.pending[key] = path
 
-    def add_usage(self, message: str, counts: dict[str, Any]) -> None:
+    def add_usage(self, message: str, counts: Fields) -> None:
         """Count a message once, by its line with the most output."""
         before = self.messages.pop(message, None)
         names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
@@ -173,21 +181,21 @@ class Scanner:
         sums = zip(transcripts.list_counts(self.spent), (*now, 1), counted, strict=True)
         self.spent = transcripts.make_usage(*(total + new - old for total, new, old in sums))
 
-    def take_result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
-        path = self.pending.pop(str(block["tool_use_id"]))
+    def take_result(self, entry: Fields, block: Fields) -> None:
+        path = self.pending.pop(block.get_word("tool_use_id"))
         if not path:
             self.add_subagent(entry, block)
         elif not block.get("is_error") and path not in self.written:
             self.written.append(path)
             self.pending = {k: p for k, p in self.pending.items() if p != path}
 
-    def add_subagent(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
-        agent = ensure_object(entry.get("toolUseResult")).get("agentId")
-        if not isinstance(agent, str):  # older clients have it only in the text
+    def add_subagent(self, entry: Fields, block: Fields) -> None:
+        agent = entry.get_object("toolUseResult").get_text("agentId")
+        if not agent:  # older clients have it only in the text
             import re
 
-            text = re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
-            agent = text[1] if text else None
+            text = re.search(r"agentId: ([A-Za-z0-9_-]+)", block.get_word("content"))
+            agent = text[1] if text else ""
         if agent and agent not in self.scan["subagents"]:
             self.scan["subagents"].append(agent)
 

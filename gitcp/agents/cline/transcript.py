@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from gitcp.agents import transcripts
-from gitcp.agents.transcripts import transcript_facts
-from gitcp.text.json import list_objects
+from gitcp.agents.transcripts import Fields, Result, transcript_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from gitcp.agents.transcripts import Fact
 
@@ -17,47 +15,43 @@ _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
 _CREATED = "File created successfully at:"
 
 
-def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def list_messages(parts: Iterable[Fields]) -> list[Fields]:
     """The messages of the document, in order."""
-    found: list[dict[str, Any]] = []
+    found: list[Fields] = []
     for part in parts:
-        found += list_objects(part.get("messages"))
+        found += part.get_objects("messages")
     return found
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
-    head = (list_messages([first]) or [{}])[0]
-    return "role" in head and "type" not in head
+    messages = first.get_objects("messages")
+    return bool(messages) and "role" in messages[0] and "type" not in messages[0]
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """The facts of a message (gitcp.agents.transcripts)."""
     if isinstance(entry.get("ts"), int):
-        yield "time", str(entry["ts"])
-    for kind, *fact in transcript_facts.list_block_facts(entry.get("role"), entry.get("content")):
+        yield "time", entry.get_word("ts")
+    for kind, *fact in transcript_facts.list_block_facts(entry):
         yield kind, *(map(_extract_typed, fact) if kind == "prompt" else fact)
-    if isinstance(counts := entry.get("metrics"), dict):
-        yield (
-            "usage",
-            str(entry.get("id")),
-            transcript_facts.read_usage(counts, *_COUNTS, with_cache=True),
-        )
+    if isinstance(entry.get("metrics"), dict):
+        counts = entry.get_object("metrics")
+        usage = transcript_facts.read_usage(counts, *_COUNTS, with_cache=True)
+        yield "usage", entry.get_word("id"), usage
 
 
-def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, its result) of a message (gitcp.agents.reading.edits)."""
-    for block in list_objects(entry.get("content")):
-        if block.get("type") == "tool_result":
-            content = block.get("content")
-            if isinstance(content, str):
-                content = [transcripts.load_entry(content) or content]
-            results = list_objects(content)
-            failures = (result for result in results if result.get("success") is False)
-            answer = {"failed": block.get("is_error") is True or any(failures)}
-            if any(str(result.get("result")).startswith(_CREATED) for result in results):
-                answer["created"] = True
-            yield str(block.get("tool_use_id")), answer
+def list_results(entry: Fields) -> Iterator[Result]:
+    """The results of calls in a message (gitcp.agents.reading.edits)."""
+    for block in entry.get_objects("content"):
+        if block.is_kind("tool_result"):
+            results = block.get_objects("content")
+            if isinstance(block.get("content"), str):
+                results = [transcripts.read_entry(block.get_text("content"))]
+            failures = [result for result in results if result.get("success") is False]
+            failed = block.get("is_error") is True or bool(failures)
+            created = any(result.get_word("result").startswith(_CREATED) for result in results)
+            yield Result(block.get_word("tool_use_id"), failed, created=created)
 
 
 def _extract_typed(text: str) -> str:

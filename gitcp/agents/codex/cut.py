@@ -6,14 +6,9 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gitcp.agents import transcripts
+from gitcp.agents.transcripts import Fields
+from gitcp.agents.transcripts.cuts import NOT_FOUND, Cut, Leaves, Prompt
 from gitcp.agents.transcripts.transcript_facts import extract_prompt
-from gitcp.text.json import ensure_object
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from gitcp.agents.transcripts import Prompt
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -27,43 +22,41 @@ def find_last_leaf(data: bytes) -> str:
 
 
 def list_prompts(data: bytes) -> list[Prompt]:
-    """The person's prompts, in order: (text, time, the leaf before it)."""
+    """The person's prompts, in order."""
     lines = _split_lines(data)
     prompts = []
     turn = 0
     leaves = _Leaves(lines)
     for number, line in enumerate(lines):
         payload = _load_payload(line)
-        if payload.get("type") == "task_started":
+        if payload.is_kind("task_started"):
             turn = number
-        is_prompt = payload.get("type") == "message" and payload.get("role") == "user"
-        if is_prompt:
+        if payload.is_kind("message") and payload.get("role") == "user":
             text = extract_prompt(payload.get("content"))
             if text:
                 leaf = leaves.name_leaf(turn) if turn > _HEADER else ""
-                prompts.append((text, _get_time(line), leaf))
+                prompts.append(Prompt(text, _get_time(line), leaf))
     return prompts
 
 
-def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
-    """The leaves before and after a call; ('', '') if the rollout does not have it."""
+def find_leaves_around(data: bytes, call: str) -> Leaves:
+    """The leaves before and after a call."""
     lines = _split_lines(data)
     callers = (n for n, line in enumerate(lines) if _get_call(line, _CALLS) == call)
     caller = next(callers, None)
     if not call or caller is None:
-        return "", ""
+        return Leaves("", "")
     begin = caller
     while begin and _is_answer_or_reasoning(lines[begin - 1]):
         begin -= 1
     leaves = _Leaves(lines)
-    return leaves.name_leaf(begin), leaves.name_leaf(caller + 1)
+    return Leaves(leaves.name_leaf(begin), leaves.name_leaf(caller + 1))
 
 
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
-) -> tuple[bytes, list[str]]:
-    """(the rollout to the end of leaf's turn, a note on what is left out); (b'', []) if the rollout
-    does not have leaf.
+) -> Cut:
+    """The rollout to the end of leaf's turn.
 
     redacted: leave out reasoning, because redaction broke its encryption and the service refuses
     it.  exact: end at leaf, but with the outputs of the calls before it.
@@ -71,7 +64,7 @@ def cut_conversation(
     lines = _split_lines(data)
     end = _Leaves(lines).find_end(leaf)
     if not end:
-        return b"", []
+        return NOT_FOUND
     while not exact and end < len(lines) and not _is_end_of_turn(lines[end - 1], lines[end]):
         end += 1
     part = [*lines[:end], *(_list_outputs(lines, end) if exact else [])]
@@ -79,7 +72,7 @@ def cut_conversation(
     dropped = len(part) - len(remaining)
     notes = [f"{dropped} items of reasoning are left out: redaction broke their encryption"]
     text = b"".join(line + b"\n" for line in remaining)
-    return text.replace(old_id.encode(), new_id.encode()), notes if dropped else []
+    return Cut(text.replace(old_id.encode(), new_id.encode()), notes if dropped else [])
 
 
 def _split_lines(data: bytes) -> list[bytes]:
@@ -112,18 +105,15 @@ class _Leaves:
 
 
 def _get_time(line: bytes) -> str:
-    return str((transcripts.load_entry(line) or {}).get("timestamp") or "")
+    return transcripts.read_entry(line).get_word("timestamp")
 
 
 def _get_call(line: bytes, kinds: tuple[str, ...]) -> str:
     """The id of the call that a line of one of these kinds is about."""
-    if b'"call_id"' in line:
-        payload = _load_payload(line)
-    else:
-        payload = {}
-    if payload.get("type") in kinds:
-        return str(payload.get("call_id") or "")
-    return ""
+    if b'"call_id"' not in line:
+        return ""
+    payload = _load_payload(line)
+    return payload.get_word("call_id") if payload.is_kind(*kinds) else ""
 
 
 def _list_outputs(lines: list[bytes], end: int) -> list[bytes]:
@@ -135,20 +125,21 @@ def _list_outputs(lines: list[bytes], end: int) -> list[bytes]:
 def _is_answer_or_reasoning(line: bytes) -> bool:
     """Whether a line has reasoning or a message of the model, or is the client's event of one."""
     payload = _load_payload(line)
-    kind = (ensure_object(payload.get("item")) or payload).get("type")
-    is_answer = kind == "message" and payload.get("role") == "assistant"
-    return is_answer or kind in ("reasoning", "AgentMessage", "Reasoning")
+    item = payload.get_object("item") or payload
+    if item.is_kind("message"):
+        return bool(payload.get("role") == "assistant")
+    return item.is_kind("reasoning", "AgentMessage", "Reasoning")
 
 
-def _load_payload(line: bytes) -> dict[str, Any]:
-    return ensure_object((transcripts.load_entry(line) or {}).get("payload"))
+def _load_payload(line: bytes) -> Fields:
+    return transcripts.read_entry(line).get_object("payload")
 
 
 def _is_end_of_turn(line: bytes, following: bytes) -> bool:
     """Whether a turn ends with a line, or another begins with the following one."""
-    ends = _load_payload(line).get("type") in ("task_complete", "turn_aborted")
-    return ends or _load_payload(following).get("type") == "task_started"
+    ends = _load_payload(line).is_kind("task_complete", "turn_aborted")
+    return ends or _load_payload(following).is_kind("task_started")
 
 
 def _is_reasoning(line: bytes) -> bool:
-    return b'"encrypted_content"' in line and _load_payload(line).get("type") == "reasoning"
+    return b'"encrypted_content"' in line and _load_payload(line).is_kind("reasoning")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from gitcp.agents import transcripts
-from gitcp.agents.transcripts import agent_words, transcript_facts
-from gitcp.text import json
+from gitcp.agents.transcripts import Fields, Result, agent_words, transcript_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
+    from gitcp.agents.transcripts import Change
     from gitcp.text.record_types import Scan
 
 _CHANGES = ("FileChange", "patch_apply_end")  # the kinds of a change of files
@@ -30,47 +29,47 @@ _KINDS = (
 )
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
-    return first.get("type") == "session_meta"
+    return first.is_kind("session_meta")
 
 
-def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, its result) of an entry (gitcp.agents.reading.edits).
+def list_results(entry: Fields) -> Iterator[Result]:
+    """The results of calls in an entry (gitcp.agents.reading.edits).
 
     The client's events are exact.  Older clients have only the outcome of a patch.
     """
-    payload = json.ensure_object(entry.get("payload"))
-    item = json.ensure_object(payload.get("item")) or payload
-    key = str(item.get("call_id") or item.get("id"))
+    payload = entry.get_object("payload")
+    item = payload.get_object("item") or payload
+    key = item.get_word("call_id") or item.get_word("id")
     kind = item.get("type")
     if kind in _CHANGES and item.get("status") != "inProgress":
         done = _is_done(item)
-        by_path = json.ensure_object(item.get("changes")).items() if done else ()
+        by_path = item.get_object("changes").fields.items() if done else ()
         changes = [pair for path, change in by_path for pair in _list_changes(path, change)]
-        yield key, {"failed": not done, "changes": changes}
+        yield Result(key, not done, changes=changes)
     elif kind == "CommandExecution" and item.get("status") != "inProgress":
-        yield key, {"failed": item.get("exit_code") != 0}
+        yield Result(key, item.get("exit_code") != 0)
     elif kind == "custom_tool_call_output":
-        yield key, {"failed": _PATCHED not in str(item.get("output"))}
+        yield Result(key, _PATCHED not in item.get_word("output"))
 
 
-def _is_done(item: dict[str, Any]) -> bool:
+def _is_done(item: Fields) -> bool:
     """Whether a change of files was made."""
     return item.get("status") == "completed" or item.get("success") is True
 
 
-def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
+def _list_changes(path: str, change: object) -> Iterator[Change]:
     """The change of a path; none if it was moved."""
-    fields = json.ensure_object(change)
-    kind = str(fields.get("type") or next(iter(fields), ""))
-    fields = json.ensure_object(fields.get(kind)) or fields
+    fields = Fields(change)
+    kind = fields.get_word("type") or next(iter(fields.fields), "")
+    fields = fields.get_object(kind) or fields
     if kind == "add" and isinstance(fields.get("content"), str):
-        yield path, {"content": fields["content"], "created": True}
+        yield path, {"content": fields.get("content"), "created": True}
     elif kind == "delete":
         yield path, {"deleted": True}
     elif kind == "update" and not fields.get("move_path"):
-        yield path, {"edits": agent_words.parse_edits(str(fields.get("unified_diff") or ""))}
+        yield path, {"edits": agent_words.parse_edits(fields.get_word("unified_diff"))}
 
 
 class Scanner(transcript_facts.Scanner):
@@ -92,12 +91,12 @@ class Scanner(transcript_facts.Scanner):
         is_result = b'"custom_tool_call_output"' in head
         return bool(self.pending and is_result) or any(kind in head for kind in _KINDS)
 
-    def read_entry(self, entry: dict[str, Any]) -> None:
-        payload = json.ensure_object(entry.get("payload"))
-        item = json.ensure_object(payload.get("item")) or payload
+    def read_entry(self, entry: Fields) -> None:
+        payload = entry.get_object("payload")
+        item = payload.get_object("item") or payload
         kind = item.get("type")
         if kind == "token_count":
-            self.add_usage(item.get("info"))
+            self.add_usage(item.get_object("info"))
         elif kind in ("UserMessage", "user_message"):
             self.take_prompt(
                 transcript_facts.join_texts(item.get("content") or item.get("message"))
@@ -108,17 +107,18 @@ class Scanner(transcript_facts.Scanner):
                 self.take_agent(str(agent))
         elif kind in _CHANGES:
             if _is_done(item):
-                self.take_changes(item.get("changes"))
+                self.take_changes(item.get_object("changes"))
         elif kind == "custom_tool_call_output":
-            self.take_result(str(item.get("call_id")), _PATCHED not in str(item.get("output")), "")
+            failed = _PATCHED not in item.get_word("output")
+            self.take_result(item.get_word("call_id"), failed, "")
         elif kind == "custom_tool_call":  # older clients have its outcome, but not its changes
             call = {"patch": item.get("input")}
-            self.take_call(str(item.get("call_id")), str(item.get("name")), call)
+            self.take_call(item.get_word("call_id"), item.get_word("name"), call)
         elif isinstance(item.get("cwd"), str):
-            self.cwd = item["cwd"]
+            self.cwd = item.get_text("cwd")
             self.forked = self.forked or "history_base" in item
 
-    def add_usage(self, info: object) -> None:
+    def add_usage(self, info: Fields) -> None:
         """Add the growth of the client's total, which may be repeated or restart at 0."""
         total = _list_counts(info, "total_token_usage")
         if total is None or total == self.total:
@@ -137,16 +137,15 @@ class Scanner(transcript_facts.Scanner):
         self.total = total
         self.scan["usage"] = transcripts.add_tokens(self.scan["usage"], usage)
 
-    def take_changes(self, changes: object) -> None:
-        for path, change in json.ensure_object(changes).items():
-            moved = json.ensure_object(change).get("move_path")
+    def take_changes(self, changes: Fields) -> None:
+        for path in changes.fields:
+            paths = [path]
+            moved = changes.get_object(path).get("move_path")
             if isinstance(moved, str):
-                paths = [path, moved]
-            else:
-                paths = [path]
+                paths.append(moved)
             self.written_paths = transcripts.join_unique(self.written_paths, paths)
 
-    def list_patched(self, name: str, arguments: dict[str, Any]) -> list[str]:
+    def list_patched(self, name: str, arguments: Fields) -> list[str]:
         """The paths of a patch, which are relative to the directory."""
         return [_make_absolute(self.cwd, path) for path in _list_patched(name, arguments)]
 
@@ -161,11 +160,11 @@ class Scanner(transcript_facts.Scanner):
         return self.scan
 
 
-def _list_counts(info: object, key: str) -> list[int] | None:
+def _list_counts(info: Fields, key: str) -> list[int] | None:
     """(input, its parts read from and written to the cache, output); None without counts."""
-    counts = json.ensure_object(info).get(key)
+    counts = info.get_object(key)
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens".split()
-    if isinstance(counts, dict):
+    if isinstance(info.get(key), dict):
         return [transcripts.parse_count(counts.get(n)) for n in names]
     return None
 
@@ -180,8 +179,7 @@ def _find_last_identifier(lines: list[bytes]) -> str | None:
     """The id of the newest message or call of the conversation."""
     for line in reversed(lines):
         if b'"response_item"' in line[:_HEAD]:
-            payload = json.ensure_object((transcripts.load_entry(line) or {}).get("payload"))
-            identifier = payload.get("id")
-            if isinstance(identifier, str) and identifier:
+            identifier = transcripts.read_entry(line).get_object("payload").get_text("id")
+            if identifier:
                 return identifier
     return None

@@ -2,57 +2,47 @@
 
 from __future__ import annotations
 
-from gitcp.agents.transcripts import transcript_facts
-from gitcp.text.json import ensure_object, list_objects
+from gitcp.agents.transcripts import Result, transcript_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from gitcp.agents.transcripts import Fact
+    from gitcp.agents.transcripts import Fact, Fields
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
-    return "data" in first and "." in str(first.get("type"))
+    return "data" in first and "." in first.get_word("type")
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts).  A subagent's lines name it."""
     kind = entry.get("type")
-    data = ensure_object(entry.get("data"))
+    data = entry.get_object("data")
     if kind == "user.message" and not entry.get("agentId"):
-        yield "prompt", str(data.get("content") or "")
+        yield "prompt", data.get_word("content")
     elif kind == "assistant.message":
         if data.get("content"):
-            yield "reply", str(data["content"])
-        for call in list_objects(data.get("toolRequests")):
-            arguments = call.get("arguments")
-            if isinstance(arguments, str):
-                arguments = {"patch": arguments}
-            key = str(call.get("toolCallId"))
-            name = str(call.get("name"))
-            yield "call", key, name, ensure_object(arguments)
+            yield "reply", data.get_word("content")
+        for call in data.get_objects("toolRequests"):
+            given = transcript_facts.read_input(call.get("arguments")).fields
+            yield "call", call.get_word("toolCallId"), call.get_word("name"), given
     elif kind == "tool.execution_complete":
         text = transcript_facts.extract_text(data.get("result") or data.get("error"))
-        yield "result", str(data.get("toolCallId")), data.get("success") is not True, text
+        yield "result", data.get_word("toolCallId"), data.get("success") is not True, text
     elif kind == "session.usage_record":
-        counts = ensure_object(data.get("usage"))
-        yield (
-            "usage",
-            str(entry.get("id")),
-            transcript_facts.read_usage(counts, *_COUNTS, with_cache=True),
-        )
+        counts = data.get_object("usage")
+        usage = transcript_facts.read_usage(counts, *_COUNTS, with_cache=True)
+        yield "usage", entry.get_word("id"), usage
 
 
-def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, its result) of a line (gitcp.agents.reading.edits)."""
-    data = ensure_object(entry.get("data"))
-    if entry.get("type") == "tool.execution_complete":
-        answer: dict[str, Any] = {"failed": data.get("success") is not True}
-        if [edit.get("kind") for edit in list_objects(data.get("fileEdits"))] == ["create"]:
-            answer["created"] = True
-        yield str(data.get("toolCallId")), answer
+def list_results(entry: Fields) -> Iterator[Result]:
+    """The results of calls in a line (gitcp.agents.reading.edits)."""
+    data = entry.get_object("data")
+    if entry.is_kind("tool.execution_complete"):
+        kinds = [edit.get("kind") for edit in data.get_objects("fileEdits")]
+        failed = data.get("success") is not True
+        yield Result(data.get_word("toolCallId"), failed, created=kinds == ["create"])

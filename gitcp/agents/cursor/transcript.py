@@ -8,37 +8,33 @@ from __future__ import annotations
 
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.text import ids
-from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from gitcp.agents.transcripts import Fact
+    from gitcp.agents.transcripts import Fact, Fields
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
     return "role" in first and isinstance(first.get("message"), dict)
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts)."""
-    content = ensure_object(entry.get("message")).get("content")
+    message = entry.get_object("message")
     if entry.get("role") == "user":
-        yield "prompt", _extract_typed(transcript_facts.join_texts(content))
+        yield "prompt", _extract_typed(transcript_facts.join_texts(message.get("content")))
     elif entry.get("role") == "assistant":
-        for block in list_objects(content):
-            if block.get("type") == "tool_use":
-                arguments = block.get("input")
-                if isinstance(arguments, str):
-                    arguments = {"patch": arguments}
-                name = str(block.get("id") or block).encode(errors="replace")
+        for block in message.get_objects("content"):
+            if block.is_kind("tool_use"):
+                given = transcript_facts.read_input(block.get("input")).fields
+                name = str(block.get("id") or block.fields).encode(errors="replace")
                 key = ids.start_sha256(name).hexdigest()[:16]
-                yield "call", key, str(block.get("name")), ensure_object(arguments)
+                yield "call", key, block.get_word("name"), given
             elif isinstance(block.get("text"), str):
-                yield "reply", block["text"]
+                yield "reply", block.get("text")
 
 
 def _extract_typed(text: str) -> str:

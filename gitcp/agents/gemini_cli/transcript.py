@@ -7,13 +7,11 @@ the document.  A resumed session sets all its messages again, without tokens, an
 
 from __future__ import annotations
 
-from gitcp.agents.transcripts import blocks, transcript_facts
-from gitcp.text import json
+from gitcp.agents.transcripts import Fields, Result, blocks, transcript_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from gitcp.agents.transcripts import Fact
 
@@ -21,72 +19,80 @@ SHOWS_FILES = True  # the output of a tool that reads is the file's content
 _LOST = ("tokens", "timestamp")  # keys that a resumed session drops
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
-    head = (json.list_objects(first.get("messages")) or [{}])[0]
-    return "projectHash" in first or first.get("type") == "gemini" or "type" in head
+    is_own = "projectHash" in first or first.is_kind("gemini")
+    return is_own or any("type" in message for message in first.get_objects("messages")[:1])
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """The facts of a message (gitcp.agents.transcripts).  Input includes the cached part, and
     thoughts are left out."""
     yield from blocks.list_facts(entry)
-    if isinstance(counts := entry.get("tokens"), dict):
+    if isinstance(entry.get("tokens"), dict):
+        counts = entry.get_object("tokens")
         usage = transcript_facts.read_usage(counts, "input", "", "cached", "output")
-        yield "usage", str(entry.get("id")), usage
+        yield "usage", entry.get_word("id"), usage
 
 
-def list_scanned(message: dict[str, Any]) -> Iterator[Fact]:
+def list_scanned(message: Fields) -> Iterator[Fact]:
     """The facts of a message, and the errors of calls in the form of a resumed session."""
     yield from list_facts(message)
-    for part in json.list_objects(message.get("content")):
-        answer = json.ensure_object(part.get("functionResponse"))
-        if json.ensure_object(answer.get("response")).get("error"):
-            yield "result", str(answer.get("id")), True, ""
+    for part in message.get_objects("content"):
+        answer = part.get_object("functionResponse")
+        if answer.get_object("response").get("error"):
+            yield "result", answer.get_word("id"), True, ""
 
 
-def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def list_messages(parts: Iterable[Fields]) -> list[Fields]:
     """The messages of Gemini: a later one replaces an earlier one of the same id.  Of rewound ones
     only the id and the tokens are left."""
-    merged: dict[str, dict[str, Any]] = {}
+    merged: dict[str, Fields] = {}
     for part in parts:
         if "$rewindTo" in part:
             ids = list(merged)
-            for key in ids[ids.index(part["$rewindTo"]) if part["$rewindTo"] in ids else 0 :]:
-                merged[key] = {k: merged[key][k] for k in ("id", "tokens") if k in merged[key]}
-        document = _unwrap(part)
-        for message in json.list_objects(document.get("messages", [document])):
+            target = part.get("$rewindTo")
+            for key in ids[ids.index(target) if target in ids else 0 :]:
+                merged[key] = Fields(_select(merged[key], ("id", "tokens")))
+        document = part
+        if isinstance(part.get("$set"), dict):  # keys of the document
+            document = part.get_object("$set")
+        messages = [document]
+        if "messages" in document:
+            messages = document.get_objects("messages")
+        for message in messages:
             if message.get("type"):
-                key = str(message.get("id") or f"#{len(merged)}")
-                earlier = merged.get(key, {})
-                merged[key] = {k: earlier[k] for k in _LOST if k in earlier} | message
+                key = message.get_word("id") or f"#{len(merged)}"
+                kept = _select(merged.get(key, Fields({})), _LOST)
+                merged[key] = Fields(kept | message.fields)
     return list(merged.values())
 
 
-def _unwrap(part: dict[str, Any]) -> dict[str, Any]:
-    """The keys that a part sets; the part itself if it is a message or a document."""
-    keys = part.get("$set")
-    return keys if isinstance(keys, dict) else part
+def _select(message: Fields, keys: Iterable[str]) -> dict[str, object]:
+    return {key: message.get(key) for key in keys if key in message}
 
 
-def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, its result) of a message (gitcp.agents.reading.edits)."""
-    for call in json.list_objects(entry.get("toolCalls")):
+def list_results(entry: Fields) -> Iterator[Result]:
+    """The results of calls in a message (gitcp.agents.reading.edits)."""
+    for call in entry.get_objects("toolCalls"):
         if call.get("status") in ("success", "error", "cancelled"):
-            answer = {"failed": call["status"] != "success", "at": call.get("timestamp")}
-            yield str(call.get("id")), {**answer, **read_display(call.get("resultDisplay"))}
+            yield read_display(call, call.get_word("id"))
 
 
-def read_display(display: object) -> dict[str, Any]:
-    """The contents of a written file before and after, by the client's display."""
-    result = json.ensure_object(display)
-    if not isinstance(result.get("newContent"), str):
-        return {}
-    changed = json.ensure_object(result.get("diffStat"))
-    by_person = any(changed.get(key) for key in ("user_added_lines", "user_removed_lines"))
-    answer: dict[str, Any] = {"content": result["newContent"], "by_person": by_person}
-    if result.get("isNewFile") is True or result.get("originalContent") is None:
-        answer["created"] = True
-    elif isinstance(result["originalContent"], str):
-        answer["original"] = result["originalContent"]
-    return answer
+def read_display(call: Fields, key: str) -> Result:
+    """The result of a call that has ended, with the contents of a written file before and after by
+    the client's display.  key: its id."""
+    failed = call.get("status") != "success"
+    at = call.get("timestamp")
+    display = call.get_object("resultDisplay")
+    content = display.get("newContent")
+    if not isinstance(content, str):
+        return Result(key, failed, at=at)
+    changed = display.get_object("diffStat")
+    by_person = bool(changed.get("user_added_lines") or changed.get("user_removed_lines"))
+    original = display.get("originalContent")
+    if display.get("isNewFile") is True or original is None:
+        return Result(key, failed, by_person, at, created=True, content=content)
+    if not isinstance(original, str):
+        original = None
+    return Result(key, failed, by_person, at, original=original, content=content)

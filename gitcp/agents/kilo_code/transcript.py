@@ -1,5 +1,5 @@
 """Reads the transcripts of Kilo Code, which are as opencode's."""
 
-from gitcp.agents.opencode.transcript import list_facts, read_answers
+from gitcp.agents.opencode.transcript import list_facts, list_results
 
-__all__ = ["list_facts", "read_answers"]
+__all__ = ["list_facts", "list_results"]

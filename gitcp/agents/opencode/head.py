@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from gitcp.agents.transcripts import Fields
 from gitcp.agents.transcripts.heads import Head
-from gitcp.text.json import ensure_object
 
 _LONGEST = 1 << 16  # characters that are searched for the session
 _INFO = re.compile(r'\{\s*"info"\s*:\s*')
@@ -23,8 +23,8 @@ def read_head(data: bytes) -> Head:
         value, _ = json.JSONDecoder().raw_decode(text, begins.end())
     except ValueError:
         return Head()
-    info = ensure_object(value)
-    title = str(info.get("title") or "")
+    info = Fields(value)
+    title = info.get_word("title")
     if title.startswith(_UNTITLED):
         title = ""
-    return Head(str(info.get("parentID") or ""), title)
+    return Head(info.get_word("parentID"), title)

@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 from gitcp.agents.transcripts import transcript_facts
-from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from gitcp.agents.transcripts import Fact
+    from gitcp.agents.transcripts import Fact, Fields
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
-    return first.get("type") == "session" and "version" in first
+    return first.is_kind("session") and "version" in first
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts)."""
-    message = ensure_object(entry.get("message"))
+    message = entry.get_object("message")
     role = message.get("role")
     content = message.get("content")
     if role == "user":
         yield "prompt", transcript_facts.join_texts(content)
     elif role == "toolResult":
-        failed = message.get("isError") is True
-        yield (
-            "result",
-            str(message.get("toolCallId")),
-            failed,
-            transcript_facts.extract_text(content),
-        )
+        text = transcript_facts.extract_text(content)
+        yield "result", message.get_word("toolCallId"), message.get("isError") is True, text
     elif role == "assistant":
-        for block in list_objects(content):
-            if block.get("type") == "text":
-                yield "reply", str(block.get("text") or "")
-            elif block.get("type") == "toolCall":
-                key = str(block.get("id"))
-                name = str(block.get("name"))
-                yield "call", key, name, ensure_object(block.get("arguments"))
-        counts = ensure_object(message.get("usage"))
+        for block in message.get_objects("content"):
+            if block.is_kind("text"):
+                yield "reply", block.get_word("text")
+            elif block.is_kind("toolCall"):
+                given = block.get_object("arguments").fields
+                yield "call", block.get_word("id"), block.get_word("name"), given
+        counts = message.get_object("usage")
         usage = transcript_facts.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")
-        yield "usage", str(entry.get("id")), usage
+        yield "usage", entry.get_word("id"), usage

@@ -4,53 +4,51 @@ from __future__ import annotations
 
 from gitcp.agents.gemini_cli.transcript import read_display
 from gitcp.agents.transcripts import transcript_facts
-from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from gitcp.agents.transcripts import Fact
+    from gitcp.agents.transcripts import Fact, Fields, Result
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 _COUNTS = ("promptTokenCount", "", "cachedContentTokenCount", "candidatesTokenCount")
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
-    return "systemPayload" in first or "parts" in ensure_object(first.get("message"))
+    return "systemPayload" in first or "parts" in first.get_object("message")
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """The facts of a line (gitcp.agents.transcripts)."""
     kind = entry.get("type")
-    parts = list_objects(ensure_object(entry.get("message")).get("parts"))
+    message = entry.get_object("message")
+    parts = message.get_objects("parts")
     if kind == "user":
-        yield "prompt", transcript_facts.join_texts(parts)
+        yield "prompt", transcript_facts.join_texts(message.get("parts"))
     elif kind == "assistant":
         for part in parts:
-            call = ensure_object(part.get("functionCall"))
+            call = part.get_object("functionCall")
             if call:
-                key = str(call.get("id"))
-                name = str(call.get("name"))
-                yield "call", key, name, ensure_object(call.get("args"))
+                given = call.get_object("args").fields
+                yield "call", call.get_word("id"), call.get_word("name"), given
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
-                yield "reply", part["text"]
-        if isinstance(counts := entry.get("usageMetadata"), dict):
+                yield "reply", part.get("text")
+        if isinstance(entry.get("usageMetadata"), dict):
+            counts = entry.get_object("usageMetadata")
             usage = transcript_facts.read_usage(counts, *_COUNTS, with_cache=True)
-            yield "usage", str(entry.get("uuid")), usage
+            yield "usage", entry.get_word("uuid"), usage
     elif kind == "tool_result":
         for part in parts:
-            answer = ensure_object(part.get("functionResponse"))
-            response = ensure_object(answer.get("response"))
-            text = transcript_facts.extract_text(response)
-            yield "result", str(answer.get("id")), bool(response.get("error")), text
+            answer = part.get_object("functionResponse")
+            response = answer.get_object("response")
+            text = transcript_facts.extract_text(response.fields)
+            yield "result", answer.get_word("id"), bool(response.get("error")), text
 
 
-def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, its result) of an entry (gitcp.agents.reading.edits)."""
-    result = ensure_object(entry.get("toolCallResult"))
+def list_results(entry: Fields) -> Iterator[Result]:
+    """The results of calls in an entry (gitcp.agents.reading.edits)."""
+    result = entry.get_object("toolCallResult")
     if result:
-        answer = {"failed": result.get("status") != "success"}
-        yield str(result.get("callId")), {**answer, **read_display(result.get("resultDisplay"))}
+        yield read_display(result, result.get_word("callId"))

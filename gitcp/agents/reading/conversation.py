@@ -9,7 +9,7 @@ import re
 
 from gitcp.agents import INPUT_ID, is_call
 from gitcp.agents.reading.items import list_items, open_transcript
-from gitcp.agents.transcripts import agent_words, blocks, load_entry
+from gitcp.agents.transcripts import Fields, agent_words, blocks, load_entry
 from gitcp.agents.transcripts.transcript_facts import parse_time
 from gitcp.text import ids as ids_
 from gitcp.text import prompt_text
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.agents.reading.items import Load
-    from gitcp.agents.transcripts import Prompt
+    from gitcp.agents.transcripts.cuts import Prompt
     from gitcp.text.record_types import Item
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
@@ -260,10 +260,7 @@ class _Lines:
     def _list_items(self, line: bytes) -> list[Item]:
         if not line.strip() or not self._selects(line):
             return []
-        entry = load_entry(line)
-        if entry is None:
-            return []
-        return [*self._transcript.list_items(-1, entry, self._of_subagent)]
+        return [*self._transcript.list_items(-1, Fields(load_entry(line)), self._of_subagent)]
 
 
 def _get_line(piece: bytes, start: int) -> bytes:
@@ -307,7 +304,7 @@ def find_prompt(prompts: Sequence[Prompt], beginning: str, first_edit: int) -> P
     prompts that begin so the newest counts; without any, the newest of those with a time.
     """
     end = (first_edit + 1) * 10**9
-    earlier = [prompt for prompt in prompts if (parse_time(prompt[1]) or 0) < end]
-    equal = [p for p in earlier if beginning and p[0].startswith(beginning)]
-    candidates = equal or [prompt for prompt in earlier if parse_time(prompt[1]) is not None]
+    earlier = [prompt for prompt in prompts if (parse_time(prompt.time) or 0) < end]
+    equal = [p for p in earlier if beginning and p.text.startswith(beginning)]
+    candidates = equal or [prompt for prompt in earlier if parse_time(prompt.time) is not None]
     return candidates[-1] if candidates else None

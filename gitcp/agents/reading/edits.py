@@ -1,6 +1,6 @@
 """Reads the edits by the tools of a conversation from its transcript.
 
-The `read_answers` of a client's reader has the results of calls.  A call that failed, or that a
+The `list_results` of a client's reader has the results of calls.  A call that failed, or that a
 person changed or refused, makes no edit.
 """
 
@@ -11,13 +11,12 @@ from itertools import chain, islice
 
 from gitcp import agents
 from gitcp.agents import transcripts
-from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
+from gitcp.agents.claude_code.transcript import NOT_CONVERSATION, is_copied
 from gitcp.agents.reading import items
 from gitcp.agents.reading.sightings import Sightings
-from gitcp.agents.transcripts import agent_words
-from gitcp.agents.transcripts.transcript_facts import find_model, parse_time
+from gitcp.agents.transcripts import Fields, Result, agent_words
+from gitcp.agents.transcripts.transcript_facts import find_model, parse_time, read_input
 from gitcp.errors import InputError
-from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.agents import Client
+    from gitcp.agents.transcripts import Change
     from gitcp.text.record_types import Item
 
     class Edit(TypedDict):
@@ -51,41 +51,39 @@ _SHELLS = dict.fromkeys(("exec_command", "shell"), "shell")  # names that only t
 _PARTS = "offset limit start_line end_line line_range view_range range".split()  # of a file
 _ABSENT = ("does not exist", "No such file", "ENOENT", "not found")
 _CHANGES = ("content", "edits", "inserted")  # keys of a call that say what it writes
-_CONTENTS = ("original", "created", "content")  # keys of a result that do
+_CONTENTS = ("original", "created", "content")  # fields of a result that do
 _STAMP = b'"timestamp"'
 _HEAD = 40  # entries that are searched for the head
 
 
-def read_entries(path: str) -> Iterator[dict[str, Any]]:
+def read_entries(path: str) -> Iterator[Fields]:
     """Yield the entries of a transcript; the messages of one that is a document.  Raises
     OSError."""
     with open(path, "rb") as stream:
         first = stream.readline()
         if transcripts.load_entry(first) is None and first.strip():
-            yield from _expand_document(transcripts.load_entry(first + stream.read()) or {})
+            yield from _expand_document(transcripts.read_entry(first + stream.read()))
             return
         for line in chain([first], stream):
             yield from _expand(line)
 
 
-def _expand(line: bytes) -> Iterator[dict[str, Any]]:
+def _expand(line: bytes) -> Iterator[Fields]:
     """The entry of a line; for Gemini, the messages under $set."""
-    entry = transcripts.load_entry(line)
-    if not entry:
-        return
-    set_keys = ensure_object(entry.get("$set"))
+    entry = transcripts.read_entry(line)
+    set_keys = entry.get_object("$set")
     if isinstance(set_keys.get("messages"), list):
-        yield from list_objects(set_keys["messages"])
+        yield from set_keys.get_objects("messages")
     elif isinstance(entry.get("messages"), list):
         yield from _expand_document(entry)
-    else:
+    elif entry:
         yield entry
 
 
-def _expand_document(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _expand_document(document: Fields) -> Iterator[Fields]:
     """First the document with one message, enough to recognise the client; then each message."""
-    messages = list_objects(document.get("messages"))
-    yield {**document, "messages": messages[:1]}
+    messages = document.get_objects("messages")
+    yield Fields({**document.fields, "messages": [message.fields for message in messages[:1]]})
     yield from messages
 
 
@@ -104,26 +102,26 @@ def read_head(path: str) -> dict[str, str]:
     Raises OSError."""
     head = {"session": "", "parent": "", "agent": "", "cwd": ""}
     for number, entry in enumerate(read_entries(path)):
-        inner = list_objects([entry.get(key) for key in ("payload", "data", "info")])
-        is_header = str(entry.get("type")).startswith("session")
+        inner = [entry.get_object(key) for key in ("payload", "data", "info")]
+        is_header = entry.get_word("type").startswith("session")
         session = _find_text([entry, *inner], "sessionId", "session_id") or _find_text(
             [entry, *inner] if is_header else inner, "id"
         )
         head["session"] = head["session"] or session
         for part in (entry, *inner):
-            context = ensure_object(part.get("context"))
-            head["cwd"] = head["cwd"] or _find_text([part, context], "cwd", "directory")
-            head["agent"] = head["agent"] or _find_text([part], "agentId")
-            head["parent"] = head["parent"] or _find_text([part], "parent_thread_id", "parentID")
+            cwd = _find_text([part, part.get_object("context")], "cwd", "directory")
+            head["cwd"] = head["cwd"] or cwd
+            head["agent"] = head["agent"] or part.get_text("agentId")
+            parent = part.find_text(("parent_thread_id", "parentID"))
+            head["parent"] = head["parent"] or parent
         if number >= _HEAD or (head["cwd"] and head["session"]):
             break
     return head
 
 
-def _find_text(objects: Iterable[dict[str, Any]], *keys: str) -> str:
+def _find_text(entries: Iterable[Fields], *keys: str) -> str:
     """The first text that is not empty under one of the keys, in their order."""
-    values = (fields.get(key) for key in keys for fields in objects)
-    return next((value for value in values if isinstance(value, str) and value), "")
+    return next((text for key in keys for entry in entries if (text := entry.get_text(key))), "")
 
 
 class Reading:
@@ -151,7 +149,7 @@ class Reading:
         self._views: dict[str, tuple[str, bool]] = {}
         self._sightings = Sightings()
 
-    def read_edits(self, entries: Iterable[dict[str, Any]]) -> Iterator[Edit]:
+    def read_edits(self, entries: Iterable[Fields]) -> Iterator[Edit]:
         """Yield the edits of entries in their order; at the end those of calls without a result,
         which may have been made."""
         for entry in entries:
@@ -159,11 +157,11 @@ class Reading:
         for edits in self._edits.values():
             yield from edits
 
-    def _read_entry(self, entry: dict[str, Any]) -> Iterator[Edit]:
+    def _read_entry(self, entry: Fields) -> Iterator[Edit]:
         self._cwd = _find_cwd(entry) or self._cwd
         self._take_time(entry.get("timestamp"))
-        if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
-            self.turns.clear()  # a fork begins with a copy of another session
+        if is_copied(entry):
+            self.turns.clear()
             self._edits.clear()
             return
         entry_items = list(items.list_entry_items(self._reader, entry))
@@ -180,8 +178,8 @@ class Reading:
         model = find_model(entry)
         if model and self.turns:
             self.turns[-1]["model"] = model
-        for call, answer in self._list_answers(entry):
-            yield from self._take_answer(call, answer)
+        for result in self._list_results(entry):
+            yield from self._take_result(result)
 
     def _take_time(self, stamp: object) -> None:
         """Note the time of an entry, if it has one."""
@@ -190,21 +188,21 @@ class Reading:
             self._time = time
             self.is_timed = True
 
-    def _is_new(self, entry: dict[str, Any]) -> bool:
+    def _is_new(self, entry: Fields) -> bool:
         """Whether an entry's prompt is the person's and new: a resumed session of Gemini's sets all
         its messages again."""
-        key = str(entry.get("uuid") or entry.get("id") or "")
+        key = entry.get_word("uuid") or entry.get_word("id")
         is_repeated = bool(key) and key in self._prompt_ids
         self._prompt_ids.add(key)
         return not is_repeated and not any(entry.get(key) for key in NOT_CONVERSATION)
 
-    def _list_answers(self, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-        if hasattr(self._reader, "read_answers"):
-            yield from self._reader.read_answers(entry)
+    def _list_results(self, entry: Fields) -> Iterator[Result]:
+        if hasattr(self._reader, "list_results"):
+            yield from self._reader.list_results(entry)
             return
         for kind, *fact in self._reader.list_facts(entry):
             if kind == "result":
-                yield fact[0], {"failed": fact[1]}
+                yield Result(fact[0], fact[1])
 
     def _take_call(self, item: Item) -> None:
         """Note the edits of a call by its input, and the file that it shows."""
@@ -212,10 +210,7 @@ class Reading:
         kind = self._kinds.get(item["name"], "")
         if call in self._finished:
             return
-        if isinstance(item["input"], dict):
-            arguments = item["input"]
-        else:
-            arguments = {"patch": item["input"]}
+        arguments = read_input(item["input"])
         if call and kind == "shell":
             self.ran_commands = True
             self.last_command = self._time
@@ -230,13 +225,13 @@ class Reading:
             shows_content = kind == "shell" or getattr(self._reader, "SHOWS_FILES", False)
             self._views[call] = os.path.normpath(os.path.join(self._cwd, path)), shows_content
 
-    def _find_shown(self, kind: str, arguments: dict[str, Any]) -> str:
+    def _find_shown(self, kind: str, arguments: Fields) -> str:
         """The file that a call shows completely; '' for none."""
         if kind == "shell":
             return agent_words.find_shown(_join_command(arguments))
         if kind != "read" or any(arguments.get(key) is not None for key in _PARTS):
             return ""
-        return _find_text([arguments], *self._path_keys)
+        return arguments.find_text(self._path_keys)
 
     def _take_output(self, item: Item) -> Iterator[Edit]:
         """The edits of commands that a call's output shows."""
@@ -258,12 +253,10 @@ class Reading:
             edit = self._make_edit(command["call"], path, tells)
             yield {**edit, "turn": command["turn"], "at": command["at"]}
 
-    def _list_changes(
-        self, name: str, kind: str, arguments: dict[str, Any]
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(path, its change) of a call that writes."""
-        named = _find_text([arguments], *self._path_keys)
-        patch = "" if named else agents.Payload(arguments).find_patch()
+    def _list_changes(self, name: str, kind: str, arguments: Fields) -> Iterator[Change]:
+        """The changes of a call that writes."""
+        named = arguments.find_text(self._path_keys)
+        patch = "" if named else agents.Payload(arguments.fields).find_patch()
         if patch:
             yield from _parse_patch(patch)
             return
@@ -271,7 +264,7 @@ class Reading:
             for path, content in agent_words.find_written(_join_command(arguments)):
                 yield path, {"content": content}
             return
-        call = agents.Payload({"tool_name": name, "tool_input": arguments})
+        call = agents.Payload({"tool_name": name, "tool_input": arguments.fields})
         try:
             tool = agents.read_tool(call, self._client.KINDS, self._path_keys, self._cwd)
         except InputError:
@@ -291,26 +284,29 @@ class Reading:
             "tells": {**tells},
         }
 
-    def _take_answer(self, call: str, answer: dict[str, Any]) -> Iterator[Edit]:
+    def _take_result(self, result: Result) -> Iterator[Edit]:
         """The edits of a call with a result; none if it failed or was changed."""
-        edits, (command, began) = self._edits.pop(call, []), self._commands.pop(call, ("", 0))
+        call = result.call
+        edits = self._edits.pop(call, [])
+        command, began = self._commands.pop(call, ("", 0))
         if call in self._finished:
             return
         self._finished.add(call)
-        if isinstance(answer.get("seen"), str) and call in self._views:
-            yield from self._take_content(self._views[call][0], answer["seen"])
-        if answer.get("failed") or answer.get("by_person"):
+        if result.seen is not None and call in self._views:
+            yield from self._take_content(self._views[call][0], result.seen)
+        if result.failed or result.by_person:
             return
-        changes = answer.get("changes")
-        if "by_command" in answer:
-            changes = agent_words.keep_own(answer["by_command"], command)
+        changes = result.changes
+        if result.by_command is not None:
+            changes = agent_words.keep_own(result.by_command, command)
         if changes is not None:
             edits = [self._make_edit(call, *change) for change in changes]
         if len(edits) == 1:
-            edits[0]["tells"].update((key, answer[key]) for key in _CONTENTS if key in answer)
+            contents = {name: getattr(result, name) for name in _CONTENTS}
+            edits[0]["tells"].update({k: v for k, v in contents.items() if v not in (None, False)})
         for edit in edits:
             # A command may commit what it wrote before it ends.
-            edit["at"] = began or _parse_time(answer.get("at")) or self._time
+            edit["at"] = began or _parse_time(result.at) or self._time
             yield from self._complete_edit(edit)
 
     def _complete_edit(self, edit: Edit) -> Iterator[Edit]:
@@ -329,16 +325,16 @@ class Reading:
         yield edit
 
 
-def _join_command(arguments: dict[str, Any]) -> str:
+def _join_command(arguments: Fields) -> str:
     """The words of a shell call."""
-    words = next((arguments[key] for key in ("command", "cmd", "commands") if key in arguments), "")
+    words = arguments.find(("command", "cmd", "commands"))
     if isinstance(words, list):  # ["bash", "-lc", command], or several words
         return "\n".join(map(str, words[-1:] if words[1:2] in (["-c"], ["-lc"]) else words))
-    return str(words)
+    return str(words or "")
 
 
-def _parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(path, its change) of each file of a patch that moves none."""
+def _parse_patch(patch: str) -> Iterator[Change]:
+    """The change of each file of a patch that moves none."""
     if "*** Move to: " in patch:
         return
     hunks: dict[str, list[tuple[str | None, str]]] = {p: [] for p in agent_words.list_paths(patch)}
@@ -351,10 +347,10 @@ def _parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield path, {"edits": [[old, new, False] for old, new in parts]}
 
 
-def _find_cwd(entry: dict[str, Any]) -> str:
+def _find_cwd(entry: Fields) -> str:
     """The directory of an entry; '' if it names none."""
-    cwd = entry.get("cwd") or ensure_object(entry.get("payload")).get("cwd")
-    if isinstance(cwd, str) and os.path.isabs(cwd):
+    cwd = entry.get_text("cwd") or entry.get_object("payload").get_text("cwd")
+    if os.path.isabs(cwd):
         return cwd
     return ""
 
@@ -367,7 +363,7 @@ def find_line_time(line: bytes) -> int:
             at = parse_time(parts[1].decode("utf-8", "replace"))
             if at:
                 return at
-    return _parse_time((transcripts.load_entry(line) or {}).get("timestamp"))
+    return _parse_time(transcripts.read_entry(line).get("timestamp"))
 
 
 def _parse_time(stamp: object) -> int:

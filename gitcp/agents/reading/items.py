@@ -13,7 +13,7 @@ from gitcp import agents
 from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.other import transcript as other_transcript
-from gitcp.agents.transcripts import blocks
+from gitcp.agents.transcripts import Fields, blocks
 from gitcp.text import ids, prompt_text, value_class
 
 TYPE_CHECKING = False
@@ -60,20 +60,21 @@ class Transcript:
     document, or its lines together make one."""
 
     reader: ModuleType | None
-    messages: list[dict[str, Any]] | None
+    messages: list[Fields] | None
     data: bytes
     load: Load
 
     def list_entries(
         self, selects: Callable[[bytes], bool], start: int = 0
-    ) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+    ) -> Iterator[tuple[int, bytes, Fields]]:
         """(number, b"", entry) of each message, or (number, line, entry) of each line that is
         selected, from start on."""
         for number, message in enumerate(islice(self.messages or (), start, None), start):
             yield number, b"", message
         if self.messages is None:
             for number, line in enumerate(islice(_split_lines(self.data), start, None), start):
-                if selects(line) and (entry := self.load(line)):
+                entry = Fields(self.load(line)) if selects(line) else None
+                if entry:
                     yield number, line, entry
 
     def make_selection(self) -> Callable[[bytes], bool]:
@@ -81,9 +82,7 @@ class Transcript:
         marks = getattr(_get_facts_module(self.reader), "MARKS", (b"",))  # b"" is in every line
         return lambda line: any(map(line.__contains__, marks))
 
-    def list_items(
-        self, number: int, entry: dict[str, Any], of_subagent: bool = False
-    ) -> Iterator[Item]:
+    def list_items(self, number: int, entry: Fields, of_subagent: bool = False) -> Iterator[Item]:
         """The items of an entry of this number; of_subagent: as for list_items()."""
         left_out = (key for key in NOT_CONVERSATION if not (of_subagent and key == "isSidechain"))
         if not any(map(entry.get, left_out)):
@@ -97,14 +96,12 @@ def _get_facts_module(reader: ModuleType | None) -> ModuleType:
     return blocks
 
 
-def list_entry_items(
-    reader: ModuleType | None, entry: dict[str, Any], number: int = -1
-) -> Iterator[Item]:
+def list_entry_items(reader: ModuleType | None, entry: Fields, number: int = -1) -> Iterator[Item]:
     """The items of an entry of a client's transcript."""
     item: Item = {
         "kind": "call",
         "text": "",
-        "time": str(entry.get("timestamp") or ""),
+        "time": entry.get_word("timestamp"),
         "id": "",
         "name": "",
         "input": None,
@@ -128,7 +125,7 @@ def _clean_text(kind: str, text: str) -> str:
     return ids.replace_surrogates(text).strip()
 
 
-def recognise_client(entry: dict[str, Any]) -> Client | None:
+def recognise_client(entry: Fields) -> Client | None:
     """The client of a transcript with this entry at its beginning; None if unknown."""
     for client in map(agents.get_client, agents.list_names()):
         reader = client.get_reader()
@@ -142,25 +139,22 @@ def open_transcript(data: bytes, load: Load = transcripts.load_entry) -> Transcr
     line, or a document."""
     head = next(filter(bytes.strip, BytesIO(data)), b"")
     first = load(head) if head else None
-    # The first line's object, or that of all lines if the first alone is none.
-    document = first or (load(data) if first is None else None) or {}
+    is_document = first is None  # over several lines: the first alone is no object
+    document = Fields(load(data) if is_document else first)
     if other_transcript.is_first_entry(document):
         return Transcript(other_transcript, None, data, load)
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
-        if not document or first is not None:
+        if not document or not is_document:
             return Transcript(reader, None, data, load)
-        # A document over several lines: only some readers can split it.
+        # Only some readers can split it.
         split = getattr(reader, "split_document", None)
         return Transcript(reader, split(document) if split else [], data, load)
-    lines = () if first is None and document else _split_lines(data)
-    parts = []
-    for line in lines:
-        part = load(line)
-        if part is not None:
-            parts.append(part)
-    return Transcript(reader, reader.list_messages(parts or [document]), data, load)
+    parts = [document]
+    if not is_document:
+        parts = [Fields(part) for part in map(load, _split_lines(data)) if part is not None]
+    return Transcript(reader, reader.list_messages(parts), data, load)
 
 
 def may_have_image(text: bytes) -> bool:
@@ -168,9 +162,9 @@ def may_have_image(text: bytes) -> bool:
     return b"image/" in text or b"image\\/" in text
 
 
-def list_images(entry: dict[str, Any]) -> list[tuple[str, str]]:
+def list_images(entry: Fields) -> list[tuple[str, str]]:
     """(media type, base64) of each image in an entry."""
-    return [*dict.fromkeys(_find_images(entry))]
+    return [*dict.fromkeys(_find_images(entry.fields))]
 
 
 def _find_images(value: Any) -> Iterator[tuple[str, str]]:

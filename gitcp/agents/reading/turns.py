@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gitcp.agents import Client
     from gitcp.agents.reading.items import Load
-    from gitcp.agents.transcripts import Scanner
+    from gitcp.agents.transcripts import Fields, Scanner
     from gitcp.text.record_types import Item, Usage
 
     class Part(TypedDict, total=False):
@@ -176,7 +176,7 @@ class _TokenCount:
         """Whether a line may tell of tokens."""
         return self._scanner is not None and self._scanner.needs(line)
 
-    def take_entry(self, line: bytes, entry: dict[str, Any]) -> None:
+    def take_entry(self, line: bytes, entry: Fields) -> None:
         """Count the tokens of a line, or of a message, which has no line."""
         if self._scanner and (not line or self._scanner.needs(line)):
             self._scanner.read_entry(entry)

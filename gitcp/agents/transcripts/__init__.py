@@ -7,8 +7,8 @@ session are read.  Irrelevant lines are not parsed.
 
 from __future__ import annotations
 
-from gitcp.text import json
-from gitcp.text.json import ensure_object, list_objects
+from gitcp.text import json, value_class
+from gitcp.text.json import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,17 +24,100 @@ if TYPE_CHECKING:
         scan: Scan
 
         def needs(self, line: bytes) -> bool: ...
-        def read_entry(self, entry: dict[str, Any]) -> None: ...
+        def read_entry(self, entry: Fields) -> None: ...
         def get_usage(self) -> Usage | None: ...
         def finish(self, lines: list[bytes]) -> Scan: ...
 
     Fact = tuple[Any, ...]
-    Prompt = tuple[str, str, str]  # text, time as written, the leaf before it
-    Facts = Callable[[dict[str, Any]], Iterator[Fact]]
-    Merge = Callable[[Iterable[dict[str, Any]]], Iterable[dict[str, Any]]]
-    Written = Callable[[str, dict[str, Any]], list[str]]  # tool's name and input -> paths
+    Change = tuple[str, dict[str, Any]]  # a path; what the client tells of it
+    Facts = Callable[["Fields"], Iterator[Fact]]
+    Merge = Callable[[Iterable["Fields"]], Iterable["Fields"]]
+    Written = Callable[[str, "Fields"], list[str]]  # tool's name and input -> paths
     Read = Callable[[int, int], bytes]  # the bytes from start to end
     Stretch = tuple[bytes, int]  # lines, and the offset after them
+
+
+class Fields:
+    """An object in a transcript, as another program wrote it: what is missing, or of another type
+    than a method gives, is empty."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: object) -> None:
+        self.fields: dict[str, Any] = fields if isinstance(fields, dict) else {}
+
+    def __bool__(self) -> bool:
+        return bool(self.fields)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.fields
+
+    def get(self, key: str) -> Any:
+        """The value under a key, whatever it is; None without one."""
+        return self.fields.get(key)
+
+    def is_kind(self, *kinds: str) -> bool:
+        """Whether the `type` is one of these."""
+        return self.fields.get("type") in kinds
+
+    def get_text(self, key: str) -> str:
+        """The text under a key."""
+        value = self.fields.get(key)
+        return value if isinstance(value, str) else ""
+
+    def get_word(self, key: str) -> str:
+        """The value under a key, an id or a name, as a text."""
+        return str(self.fields.get(key) or "")
+
+    def get_object(self, key: str) -> Fields:
+        """The object under a key."""
+        value = self.fields.get(key)
+        return Fields(value) if isinstance(value, dict) else _NOTHING
+
+    def get_objects(self, key: str) -> list[Fields]:
+        """The objects in the list under a key."""
+        return [Fields(item) for item in list_objects(self.fields.get(key))]
+
+    def change(self, key: str, value: object) -> Fields:
+        """The object with another value under a key."""
+        return Fields({**self.fields, key: value})
+
+    def find(self, keys: Iterable[str]) -> Any:
+        """The value under the first of the keys that has one; None without one."""
+        return next((self.fields[key] for key in keys if self.fields.get(key) is not None), None)
+
+    def find_text(self, keys: Iterable[str]) -> str:
+        """The first text that is not empty under one of the keys."""
+        for key in keys:
+            value = self.fields.get(key)
+            if isinstance(value, str) and value:
+                return value
+        return ""
+
+
+_NOTHING = Fields({})
+
+
+@value_class
+class Result:
+    """What a transcript tells of a call that has ended.  failed: also if it was refused.
+    by_person: whether a person changed what it wrote.  at: its time, as written.
+
+    created: whether its file was new; original, content: of its file before and after; seen: what
+    it showed of its file, all of it.  changes: of files, None where the call's input tells them;
+    by_command: as the client compared the files before and after.
+    """
+
+    call: str
+    failed: bool
+    by_person: bool = False
+    at: object = None
+    created: bool = False
+    original: str | None = None
+    content: str | None = None
+    seen: str | None = None
+    changes: Iterable[Change] | None = None
+    by_command: list[Change] | None = None
 
 
 def begin_scan(previous: Scan | None = None) -> Scan:
@@ -79,6 +162,11 @@ def load_entry(line: bytes | str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def read_entry(line: bytes | str) -> Fields:
+    """The object in a line; an empty one if it has none."""
+    return Fields(load_entry(line))
+
+
 def scan_lines(scanner: Scanner, data: bytes) -> Scan:
     """Scan the complete lines of data.  The scanner gets the entry of each line that it needs, and
     at the end all lines; each that is not empty counts as an item."""
@@ -86,9 +174,9 @@ def scan_lines(scanner: Scanner, data: bytes) -> Scan:
     for line in lines:
         if line and not line.isspace():
             if scanner.needs(line):
-                entry = load_entry(line)
-                scanner.scan["skipped"] += entry is None
-                scanner.read_entry(entry or {})
+                fields = load_entry(line)
+                scanner.scan["skipped"] += fields is None
+                scanner.read_entry(Fields(fields))
             scanner.scan["items"] += 1
     scan = scanner.finish(lines)
     scan["bytes"] += used
@@ -105,11 +193,10 @@ def find_newest(lines: list[bytes], key: str) -> str | None:
     """The last non-empty text under key in the objects of lines."""
     mark = b'"%s"' % key.encode()
     for line in reversed(lines):
-        value = None
         if mark in line:
-            value = (load_entry(line) or {}).get(key)
-        if isinstance(value, str) and value:
-            return value
+            value = read_entry(line).get_text(key)
+            if value:
+                return value
     return None
 
 
@@ -118,12 +205,13 @@ def join_unique(*words: list[str]) -> list[str]:
     return list(dict.fromkeys(text for texts in words for text in texts))
 
 
-def list_blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
+def list_blocks(entry: Fields) -> list[Fields]:
     """The content of an entry's message as blocks; a bare text is one."""
-    content = ensure_object(entry.get("message")).get("content")
+    message = entry.get_object("message")
+    content = message.get("content")
     if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return list_objects(content)
+        return [Fields({"type": "text", "text": content})]
+    return message.get_objects("content")
 
 
 def make_usage(

@@ -13,9 +13,9 @@ from gitcp.agents.transcripts import shell_words
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any, AnyStr
+    from typing import AnyStr
 
-    Change = tuple[str, dict[str, Any]]  # a path; what the client tells of it
+    from gitcp.agents.transcripts import Change
 
 OLD = ("old_string", "old_str", "oldString")  # keys of what an edit replaces
 CREATED = "File created"  # the start of a tool's answer when it created a file

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from gitcp.agents import transcripts
+from gitcp.agents.transcripts import Fields
 from gitcp.agents.transcripts.transcript_facts import extract_text, join_prompt
-from gitcp.text.json import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from gitcp.agents.transcripts import Fact
 
@@ -27,26 +26,28 @@ _ANSWERS = b'"content":[{"tool_use_id":', b'"content":[{"type":"tool_result",'
 _ENDED = ("success", "error", "cancelled")  # what Gemini CLI says of a call that is over
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """The facts of an entry (gitcp.agents.transcripts); the input of a call may be a text."""
     entry = _unwrap(entry)
-    message = entry.get("message")
-    if not isinstance(message, dict):
-        message = entry
-    elif entry.get("type", "user") not in ("user", "assistant"):
-        return  # text that the client sent to the model beside the conversation
-    kind = _ROLES.get(str(message.get("role") or entry.get("type")), "")
-    content = message.get("content")
-    if isinstance(content, list):
-        blocks = list_objects(content)
+    message = entry
+    if isinstance(entry.get("message"), dict):
+        message = entry.get_object("message")
+        if "type" in entry and entry.get("type") not in ("user", "assistant"):
+            return  # text that the client sent to the model beside the conversation
+    kind = _ROLES.get(message.get_word("role") or entry.get_word("type"), "")
+    if isinstance(message.get("content"), list):
+        blocks = message.get_objects("content")
     else:
-        blocks = [{"text": content}]
-    calls = list_objects(entry.get("toolCalls"))
-    answered = {call["id"] for call in calls if isinstance(call.get("id"), str)}
-    blocks = [block for block in blocks if str(_get_call_id(block)) not in answered] + calls
-    if _is_call(entry) or entry.get("type") in _RESULTS:
+        blocks = [Fields({"text": message.get("content")})]
+    calls = entry.get_objects("toolCalls")
+    # A resumed session has these calls again, as parts of the content.
+    answered = {call.get_text("id") for call in calls} - {""}
+    blocks = [
+        b for b in blocks if b.get_object("functionCall").get_text("id") not in answered
+    ] + calls
+    if _is_call(entry) or entry.is_kind(*_RESULTS):
         blocks.append(entry)
-    blocks = [ensure_object(block.get("functionCall")) or block for block in blocks]
+    blocks = [block.get_object("functionCall") or block for block in blocks]
     yield from join_prompt(fact for block in blocks for fact in _list_block_facts(block, kind))
 
 
@@ -58,47 +59,37 @@ def is_told(line: bytes, calls: Iterable[bytes], names: Iterable[bytes]) -> bool
     return any(map(line.__contains__, (b'"user"', b'"queued_command"', *names)))
 
 
-def _get_call_id(part: dict[str, Any]) -> Any:
-    """The id of the call that a part of a resumed session repeats; None for another part."""
-    return ensure_object(part.get("functionCall")).get("id")
-
-
-def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
+def _unwrap(entry: Fields) -> Fields:
     """An entry without its wrapper: that of a prompt typed while the agent works, or of a
     payload."""
-    attachment = ensure_object(entry.get("attachment"))
-    if attachment.get("type") == "queued_command":
-        return {"type": "user", "content": attachment.get("prompt")}
+    attachment = entry.get_object("attachment")
+    if attachment.is_kind("queued_command"):
+        return Fields({"type": "user", "content": attachment.get("prompt")})
     payload = entry.get("payload")
     if isinstance(payload, dict):
-        return {"type": entry.get("type"), **payload}
+        return Fields({"type": entry.get("type"), **payload})
     return entry
 
 
-def _list_block_facts(block: dict[str, Any], kind: str) -> Iterator[Fact]:
+def _list_block_facts(block: Fields, kind: str) -> Iterator[Fact]:
     """The facts of a block.  kind: what a text in it is, 'prompt' or 'reply'; '' for neither."""
-    call_id = next((block[key] for key in _IDS if isinstance(block.get(key), str)), "")
-    if block.get("type") in _RESULTS:
-        output = extract_text(_get_first(block, _OUTPUTS))
+    call_id = block.find_text(_IDS)
+    if block.is_kind(*_RESULTS):
+        output = extract_text(block.find(_OUTPUTS))
         yield "result", call_id, bool(block.get("is_error")), output
     elif _is_call(block):
-        arguments = _get_first(block, _INPUTS)
+        arguments = block.find(_INPUTS)
         if isinstance(arguments, str):
             arguments = transcripts.load_entry(arguments) or arguments
-        yield "call", call_id, str(block.get("name") or "shell"), arguments
-        result = block.get("result", block.get("resultDisplay"))
+        yield "call", call_id, block.get_word("name") or "shell", arguments
+        result = block.find(("result", "resultDisplay"))
         status = block.get("status")
         if result is not None or status in _ENDED:
             yield "result", call_id, status in _ENDED[1:], extract_text(result)
     elif kind and isinstance(block.get("text"), str):
-        yield kind, block["text"]
+        yield kind, block.get("text")
 
 
-def _is_call(block: dict[str, Any]) -> bool:
-    is_tool = isinstance(block.get("name"), str) and _get_first(block, _INPUTS) is not None
-    return is_tool or block.get("type") in _CALLS
-
-
-def _get_first(block: dict[str, Any], keys: Iterable[str]) -> Any:
-    """The value under the first of the keys that has one; None without one."""
-    return next((block[key] for key in keys if block.get(key) is not None), None)
+def _is_call(block: Fields) -> bool:
+    is_tool = isinstance(block.get("name"), str) and block.find(_INPUTS) is not None
+    return is_tool or block.is_kind(*_CALLS)

@@ -5,8 +5,9 @@ transcripts that are one document.
 from __future__ import annotations
 
 from gitcp.agents import transcripts
+from gitcp.agents.transcripts import Fields
 from gitcp.text import json, prompt_text
-from gitcp.text.json import ensure_object, list_objects
+from gitcp.text.json import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,17 +22,15 @@ def make_cursor(scan: Scan) -> Scan:
     return {**scan, "prompts": [], "written": [], "subagents": []}
 
 
-def load_parts(data: bytes) -> tuple[list[dict[str, Any]], int]:
-    """(the objects of a transcript: a document, or those of its lines; the number of lines that are
-    none)."""
+def _load_parts(data: bytes) -> list[dict[str, Any] | None]:
+    """The object in each line of a transcript, None in a line without one; a document over several
+    lines alone."""
     lines = [line for line in data.split(b"\n") if line.strip()]
-    document = None
     if lines and transcripts.load_entry(lines[0]) is None:
         document = transcripts.load_entry(data)
-    if document is not None:  # of several lines
-        return [document], 0
-    parts = [entry for line in lines if (entry := transcripts.load_entry(line)) is not None]
-    return parts, len(lines) - len(parts)
+        if document is not None:
+            return [document]
+    return [transcripts.load_entry(line) for line in lines]
 
 
 # Scan a transcript by the facts of its entries, which are the same for all clients.
@@ -57,9 +56,9 @@ _RECENT = 8  # the last answers of the model, whose usage may be repeated
 def scan_document(scanner: transcripts.Scanner, data: bytes, merge: transcripts.Merge) -> Scan:
     """Scan a whole transcript that is a document, or lines that build one; `bytes` of the result is
     0.  merge: makes messages of its parts."""
-    parts, skipped = load_parts(data)
-    scanner.scan["skipped"] = skipped
-    for entry in merge(parts):
+    parts = _load_parts(data)
+    scanner.scan["skipped"] = parts.count(None)
+    for entry in merge([Fields(part) for part in parts if part is not None]):
         scanner.read_entry(entry)
         scanner.scan["items"] += 1
     return scanner.finish([])
@@ -82,17 +81,19 @@ class Scanner:
     def needs(self, line: bytes) -> bool:
         return True
 
-    def read_entry(self, entry: dict[str, Any]) -> None:
+    def read_entry(self, entry: Fields) -> None:
         for kind, *fact in self.list_facts(entry):
             getattr(self, f"take_{kind}")(*fact)
         model = find_model(entry)
         if model:
             self.scan["model"] = model
         for key in ("id", "uuid"):
-            if isinstance(entry.get(key), str) and entry[key]:
-                self.scan["last_identifier"] = entry[key]
-        if isinstance(entry.get("timestamp"), str):
-            self.scan["last_timestamp"] = entry["timestamp"]
+            identifier = entry.get_text(key)
+            if identifier:
+                self.scan["last_identifier"] = identifier
+        time = entry.get("timestamp")
+        if isinstance(time, str):
+            self.scan["last_timestamp"] = time
 
     def take_prompt(self, text: str) -> None:
         text = prompt_text.clean_prompt(text)
@@ -104,11 +105,7 @@ class Scanner:
         """Replies are not counted."""
 
     def take_call(self, key: str, name: str, arguments: Any) -> None:
-        if isinstance(arguments, dict):
-            fields = arguments
-        else:
-            fields = {"patch": arguments}
-        paths = self.list_written_paths(name, fields)
+        paths = self.list_written_paths(name, read_input(arguments))
         if paths:
             self.pending[key] = paths
 
@@ -152,16 +149,21 @@ class Scanner:
         return self.scan
 
 
-def find_model(entry: dict[str, Any]) -> str:
+def read_input(arguments: object) -> Fields:
+    """The input of a call; a text is a patch."""
+    if isinstance(arguments, str):
+        return Fields({"patch": arguments})
+    return Fields(arguments)
+
+
+def find_model(entry: Fields) -> str:
     """The model that an entry names by one of the clients' keys; '' if it names none, or if the
     client made the answer itself."""
-    parts = [(entry, _NAMES), *((entry.get(part), names) for part, names in _PARTS.items())]
-    for part, names in parts:
-        if isinstance(part, dict):
-            for name in map(part.get, names):
-                if isinstance(name, str) and name:
-                    return "" if name == "<synthetic>" else name
-    return ""
+    name = entry.find_text(_NAMES)
+    for part, names in _PARTS.items():
+        if part in entry and not name:
+            name = entry.get_object(part).find_text(names)
+    return "" if name == "<synthetic>" else name
 
 
 def _is_before(time: str, other: str) -> bool:
@@ -173,22 +175,22 @@ def make_path_lister(kinds: Mapping[str, str], keys: Sequence[str]) -> transcrip
     """The function that returns the paths that a call writes, as its input names them: those of its
     patch, or for the tools that write by their kinds the first path under one of keys."""
 
-    def list_written_paths(name: str, arguments: dict[str, Any]) -> list[str]:
+    def list_written_paths(name: str, arguments: Fields) -> list[str]:
         if name in ("apply_patch", "ApplyPatch"):
-            texts = (value for value in arguments.values() if isinstance(value, str))
+            texts = [value for value in arguments.fields.values() if isinstance(value, str)]
 
             from gitcp.agents.transcripts import agent_words
 
             return agent_words.list_paths("\n".join(texts))
-        values = map(arguments.get, keys) if kinds.get(name) == "write" else ()
-        return next(([path] for path in values if isinstance(path, str) and path), [])
+        path = arguments.find_text(keys) if kinds.get(name) == "write" else ""
+        return [path] if path else []
 
     return list_written_paths
 
 
-def list_block_facts(role: object, content: object) -> Iterator[transcripts.Fact]:
+def list_block_facts(message: Fields) -> Iterator[transcripts.Fact]:
     """The facts of a message in blocks of type text, tool_use and tool_result."""
-    return join_prompt(_list_block_facts(role, content))
+    return join_prompt(_list_block_facts(message))
 
 
 def join_prompt(facts: Iterable[transcripts.Fact]) -> Iterator[transcripts.Fact]:
@@ -203,19 +205,22 @@ def join_prompt(facts: Iterable[transcripts.Fact]) -> Iterator[transcripts.Fact]
         yield "prompt", "\n\n".join(typed)
 
 
-def _list_block_facts(role: object, content: object) -> Iterator[transcripts.Fact]:
-    for block in list_objects(content):
+def _list_block_facts(message: Fields) -> Iterator[transcripts.Fact]:
+    speech = "prompt" if message.get("role") == "user" else "reply"
+    for block in message.get_objects("content"):
         kind = block.get("type")
         if kind == "text":
-            yield "prompt" if role == "user" else "reply", str(block.get("text") or "")
+            yield speech, block.get_word("text")
         elif kind == "tool_use":
-            key = str(block.get("id"))
-            name = str(block.get("name"))
-            yield "call", key, name, ensure_object(block.get("input"))
+            yield (
+                "call",
+                block.get_word("id"),
+                block.get_word("name"),
+                block.get_object("input").fields,
+            )
         elif kind == "tool_result":
             text = extract_text(block.get("content"))
-            failed = block.get("is_error") is True
-            yield "result", str(block.get("tool_use_id")), failed, text
+            yield "result", block.get_word("tool_use_id"), block.get("is_error") is True, text
 
 
 def join_texts(parts: object) -> str:
@@ -244,7 +249,7 @@ def extract_text(content: object) -> str:
     return ""
 
 
-def read_usage(counts: Mapping[str, Any], *keys: str, with_cache: bool = False) -> Usage:
+def read_usage(counts: Fields, *keys: str, with_cache: bool = False) -> Usage:
     """The usage of an answer.  keys: of the input, of its parts that were written to the cache and
     read from it, and of the output.  with_cache: the input includes these parts."""
     fresh, creation, read, output = (transcripts.parse_count(counts.get(key)) for key in keys)
@@ -307,9 +312,9 @@ def find_end(tail: bytes, tool_id: str, since: int, runs_on: bool = False) -> in
         may_interrupt = not runs_on and any(sign in raw for sign in _SIGNS)
         if not may_interrupt and not (mark and mark in raw):
             continue
-        line = transcripts.load_entry(raw) or {}
+        line = transcripts.read_entry(raw)
         if (mark and _is_end(line, tool_id, runs_on)) or (may_interrupt and _is_interruption(line)):
-            time = parse_time(str(line.get("timestamp") or ""))
+            time = parse_time(line.get_word("timestamp"))
             if time is not None and time >= since // 1_000_000 * 1_000_000:
                 return time
     return None
@@ -319,36 +324,32 @@ def find_last_time(tail: bytes) -> int | None:
     """The newest time in the last lines of a transcript, in ns."""
     for line in reversed(tail.split(b"\n")):
         if b'"timestamp"' in line:
-            time = parse_time(str((transcripts.load_entry(line) or {}).get("timestamp") or ""))
+            time = parse_time(transcripts.read_entry(line).get_word("timestamp"))
             if time is not None:
                 return time
     return None
 
 
-def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
+def _is_end(line: Fields, tool_id: str, runs_on: bool) -> bool:
     """Whether a line is the end of a command, or, unless it runs_on, the result of its call."""
-    payload = ensure_object(line.get("payload"))
+    payload = line.get_object("payload")
     if payload:
-        item = ensure_object(payload.get("item"))
-        if item.get("type") == "CommandExecution":
-            return item.get("id") == tool_id and payload.get("type") == "item_completed"
-        output = str(payload.get("type", "")).endswith("_output")
-        if output and payload.get("call_id") == tool_id:
+        item = payload.get_object("item")
+        if item.is_kind("CommandExecution"):
+            return item.get("id") == tool_id and payload.is_kind("item_completed")
+        if payload.get_word("type").endswith("_output") and payload.get("call_id") == tool_id:
             return not runs_on and _RUNS_ON not in str(payload.get("output"))
-    results = (part for part in transcripts.list_blocks(line) if part.get("type") == "tool_result")
+    results = (part for part in transcripts.list_blocks(line) if part.is_kind("tool_result"))
     return not runs_on and any(part.get("tool_use_id") == tool_id for part in results)
 
 
-def _is_interruption(line: dict[str, Any]) -> bool:
-    payload = ensure_object(line.get("payload"))
+def _is_interruption(line: Fields) -> bool:
+    payload = line.get_object("payload")
     if payload:
-        return payload.get("type") == "turn_aborted"
-    texts = [
-        str(part.get("text"))
-        for part in transcripts.list_blocks(line)
-        if part.get("type") == "text"
-    ]
-    return line.get("type") == "user" and any(text.startswith(_INTERRUPTED) for text in texts)
+        return payload.is_kind("turn_aborted")
+    texts = [part for part in transcripts.list_blocks(line) if part.is_kind("text")]
+    is_said = any(part.get_word("text").startswith(_INTERRUPTED) for part in texts)
+    return line.is_kind("user") and is_said
 
 
 def parse_time(text: str) -> int | None:

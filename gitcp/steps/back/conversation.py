@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from gitcp.agents import Client
+    from gitcp.agents.transcripts.cuts import Cut
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.steps.back.point import Point
@@ -173,7 +174,8 @@ def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
     cutter = find_agent(state).get_cutter()
     name = point.moment_id
     if point.kind == "tool":
-        leaf = cutter.find_leaves_around(data, name)[point.is_after]
+        around = cutter.find_leaves_around(data, name)
+        leaf = around.after if point.is_after else around.before
         if not leaf:
             raise Error(f"the transcript does not have the edit or command '{name}'")
         return CutPoint(data, leaf, True)
@@ -183,9 +185,9 @@ def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
         raise Error(f"the transcript does not have the prompt '{name}'")
     later = prompts[prompts.index(prompt) + 1 :]
     if not point.is_after:
-        leaf = prompt[2]
+        leaf = prompt.leaf
     elif later:
-        leaf = later[0][2]
+        leaf = later[0].leaf
     else:
         leaf = cutter.find_last_leaf(data)
     if not leaf:
@@ -210,21 +212,13 @@ def find_agent(state: State) -> Client:
     return client
 
 
-@dataclass(slots=True)
-class _Cut:
-    """A conversation that was cut, and a sentence for each thing that it lacks."""
-
-    data: bytes
-    notes: list[str]
-
-
-def _cut_stored(cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str) -> _Cut:
+def _cut_stored(cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str) -> Cut:
     for data, redacted in ((read_live(state), False), (cut_point.stored, True)):
-        cut, notes = agent.get_cutter().cut_conversation(
+        cut: Cut = agent.get_cutter().cut_conversation(
             data, cut_point.leaf, old_id, new_id, redacted, exact=cut_point.is_exact
         )
-        if cut:
-            return _Cut(cut, notes)
+        if cut.data:
+            return cut
     raise Error(f"the transcript of session '{shorten_id(old_id)}' cannot be cut at this point")
 
 
@@ -423,7 +417,7 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
     outcome = replace(outcome, command=command, path=path, notes=notes)
     local = read_bytes(path)
     if local is not None and not force:
-        if cutter.cut_conversation(local, leaf, own_id, own_id, False)[0]:
+        if cutter.cut_conversation(local, leaf, own_id, own_id, False).data:
             return replace(outcome, what=KEPT, notes=[])
         if not _is_older(cutter, local, data):
             return _put_beside(repo, agent, session, cwd, outcome)
@@ -446,7 +440,7 @@ def _put_beside(
     outcome = replace(outcome, path=path, command=agent.format_resume_command(new_id))
     if os.path.exists(path):
         return replace(outcome, what=KEPT, notes=[])
-    data = cutter.cut_conversation(session.transcript, leaf, own_id, new_id, True)[0]
+    data = cutter.cut_conversation(session.transcript, leaf, own_id, new_id, True).data
     data += agent.format_title(f"session {shorten_id(own_id)} as it is stored", new_id)
     return replace(outcome, what=BESIDE, effects=[make_effect(repo, path, data)])
 
@@ -454,7 +448,7 @@ def _put_beside(
 def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
     """Whether the stored conversation contains the end of the local one."""
     end = cutter.find_last_leaf(local)
-    return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
+    return not end or bool(cutter.cut_conversation(data, end, "", "", False).data)
 
 
 def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from gitcp import agents
 from gitcp.agents.reading import edits
 from gitcp.agents.reading.items import list_items
+from gitcp.agents.transcripts import Fields
 
 # Values of a wrong type, in a call and a change that are right otherwise.
 CALL = {"type": "tool_use", "name": "Write", "input": {"file_path": "/a"}}
@@ -93,7 +94,7 @@ def test_a_value_of_a_wrong_type_in_a_transcript_stops_no_reading(
     answer = {"type": "user", "message": {"content": [{"type": "tool_result"}]}}
     data = b"".join(json.dumps(one).encode() + b"\n" for one in (entry, answer, after))
     assert client.scan(data)["prompts"] == ([] if agent == "codex" else ["go"])
-    assert list(edits.Reading(client, "/r").read_edits([entry, after])) == []
+    assert list(edits.Reading(client, "/r").read_edits(map(Fields, (entry, after)))) == []
     cutter = client.get_cutter()
     cutter.find_leaves_around(data, "call")
     for _, _, leaf in cutter.list_prompts(data):

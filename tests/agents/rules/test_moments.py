@@ -14,6 +14,7 @@ from gitcp.agents.codex import cut
 from gitcp.agents.gemini_cli import cut as gemini_cli_cut
 from gitcp.agents.reading import items
 from gitcp.agents.reading.conversation import find_prompt
+from gitcp.agents.transcripts.cuts import Prompt
 from tests.agents.rules.test_cuts import NEW, OLD, claude, lines, transcript
 from tests.support.paths import DATA
 
@@ -157,7 +158,11 @@ def test_a_prompt_is_none_of_what_the_client_said_in_the_persons_place() -> None
 
 NOON = 1_795_219_200
 AT = ["2026-11-21T00:00:00.000Z", "2026-11-21T00:01:00.000Z", "2026-11-21T00:02:00.000Z"]
-GO_ON = [("go on", AT[0], "a"), ("go on", AT[1], "b"), ("and now", AT[2], "c")]
+GO_ON = [
+    Prompt("go on", AT[0], "a"),
+    Prompt("go on", AT[1], "b"),
+    Prompt("and now", AT[2], "c"),
+]
 
 
 @pytest.mark.parametrize(
@@ -175,11 +180,12 @@ def test_of_equal_prompts_the_one_before_the_turns_first_edit_began_it(
     asked_for: str, until: int, leaf: str
 ) -> None:
     found = find_prompt(GO_ON, asked_for, until)
-    assert (found[2] if found else "") == leaf
+    assert (found.leaf if found else "") == leaf
 
 
 def test_without_times_the_text_alone_tells() -> None:
-    untimed = [(text, "", leaf) for text, _, leaf in GO_ON]
+    untimed = [prompt._replace(time="") for prompt in GO_ON]
     assert find_prompt(untimed, "and now", 0) == untimed[2]
     assert find_prompt(untimed, "never asked", 0) is None
-    assert find_prompt([("a", "1" * 5000, "x")], "a", 0) == ("a", "1" * 5000, "x")
+    long = Prompt("a", "1" * 5000, "x")
+    assert find_prompt([long], "a", 0) == long

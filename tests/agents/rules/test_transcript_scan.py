@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp import agents
+from gitcp.agents import transcripts
 from gitcp.agents.transcripts import transcript_facts
 from tests.support import recording
 
@@ -117,4 +118,4 @@ def test_the_model_that_answered_is_told(agent: str) -> None:
     ],
 )
 def test_a_model_is_found_by_the_keys_of_clients(entry: dict[str, Any], model: str) -> None:
-    assert transcript_facts.find_model(entry) == model
+    assert transcript_facts.find_model(transcripts.Fields(entry)) == model

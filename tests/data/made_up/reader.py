@@ -7,20 +7,20 @@ from gitcp.agents import transcripts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from gitcp.agents.transcripts import Fact
+    from gitcp.agents.transcripts import Fact, Fields
 
 
-def is_first_entry(first: dict[str, Any]) -> bool:
+def is_first_entry(first: Fields) -> bool:
     """Whether a transcript that begins so is of this client."""
     return "who" in first and "says" in first
 
 
-def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: Fields) -> Iterator[Fact]:
     """What a line says."""
-    yield "prompt" if entry.get("who") == "person" else "reply", str(entry.get("says") or "")
+    yield "prompt" if entry.get("who") == "person" else "reply", entry.get_word("says")
     if "puts" in entry:
-        yield "call", str(entry["id"]), "put", entry["puts"]
-        yield "result", str(entry["id"]), False, "it is there"
-        yield "usage", str(entry["id"]), transcripts.make_usage(entry["costs"], 0, 0, 1, 1)
+        key = entry.get_word("id")
+        yield "call", key, "put", entry.get_object("puts").fields
+        yield "result", key, False, "it is there"
+        yield "usage", key, transcripts.make_usage(entry.get("costs"), 0, 0, 1, 1)
