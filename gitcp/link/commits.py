@@ -735,17 +735,20 @@ def read_linked(repo: Repo, oid: str) -> list[Record]:
 
 def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
     """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch
-    (the commit first at the front; each with `lines`), and contents: each session's part, prompts,
-    transcript (bytes), and linked_turns, the turns {turn_id, number, prompt} that made the commit's
-    files."""
+    (first the commit of that name, which may be on none; each with `lines`), and contents: each
+    session's part, prompts, transcript (bytes), and linked_turns, the turns {turn_id, number,
+    prompt} that made the commit's files."""
     carrying = listing.find_carriers(repo, ids)
+    if first:
+        for name, others in carrying.items():
+            carrying[name] = [first, *(oid for oid in others if oid != first)]
     names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
     counter = tallies.Counter(repo)
     known_heads = heads.Heads(repo)
     records = []
     for name in ids:
         checkpoint = checkpoints.read_checkpoint(repo, name)
-        oids = sorted(carrying[name], key=lambda oid: oid != first)
+        oids = carrying[name]
         lines_by_oid = count_lines(counter, oids)
         commits = []
         for oid in oids:

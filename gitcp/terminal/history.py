@@ -28,7 +28,7 @@ from gitcp.text.spans import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.checkpoints.format.schema import Part
@@ -178,11 +178,13 @@ def _cut_text(text: str, width: int) -> str:
 
 
 def draw_sessions(
-    records: Iterable[Shown], ago: Ago, width: int, *, with_places: bool
+    records: Sequence[Shown], ago: Ago, width: int, *, with_places: bool
 ) -> Iterator[Line]:
-    """A row for each session, and below it what it does and its uncommitted files.
+    """A row for each session, and below it what it does, its uncommitted files, and its worktree
+    if they are in several.
 
     with_places: the sessions of each repository below its path.  width: as for draw_row()."""
+    names_worktrees = with_places or len({record["worktree"] for record in records}) > 1
     repository = ""
     for record in records:
         if with_places and record["repository"] != repository:
@@ -196,7 +198,7 @@ def draw_sessions(
             doing = ""
         files = list_paths(record["files_touched"], width, room=len(doing) + 2)
         words = [word for word in (doing, files) if word]
-        if words and record["worktree"] and with_places:
+        if words and record["worktree"] and names_worktrees:
             words.append(f"in {record['worktree']}")
         if words:
             yield draw_below("  ".join(words), width)
