@@ -147,7 +147,7 @@ ASKING = (
     "annotate blame diff explain export-facts export-notes export-traces log page recap resume"
     " show stats why"
 ).split()
-# Those that first read the long transcripts to their ends for which checkpoints wait.
+# Those before which gitcp.link.reading settles what no event has settled.
 WHOLE = (*ASKING, "handover", "push", "search")
 _TYPED = {stage: name for name, stage in ALIASES.items()}
 NAMES = (*TOOLS, *STAGES)

@@ -104,7 +104,7 @@ def _run_command(name: str) -> int:
 
 def _run_on_whole(command: Callable[[Sequence[str]], int]) -> int:
     """Run a command that reads what is recorded, with all of it."""
-    import_module("gitcp.link.unread").complete_here()  # few commands need what it imports
+    import_module("gitcp.link.reading").settle_here()  # few commands need what it imports
     argv = sys.argv[1:]
     return command(argv)
 

@@ -52,15 +52,6 @@ def _has_time() -> bool:
     return left is None or left > _SPARE
 
 
-def complete_here() -> None:
-    """complete() in the repository around the current directory, if there is one."""
-    try:
-        repo = Repo.find_here()
-    except Error:  # the command says so
-        return
-    complete(repo)
-
-
 def complete(repo: Repo) -> None:
     """Complete the checkpoints of all sessions that wait for their transcripts."""
     for session_id in list_unread(repo):

@@ -93,6 +93,7 @@ def test_a_quoted_id_is_a_mention_whatever_the_commit_has(
 ) -> None:
     world.git("switch", "-q", "base")
     commit(world, QUOTES[name].format(one=one), LIB + WORK + BY_HAND)
+    world.gitcp("disable")  # else it is linked by what it has
     assert not is_linked(world, one)
 
 
@@ -118,6 +119,7 @@ def test_an_id_in_the_body_of_a_squash_is_a_link_under_another_name_of_the_file(
     world.git("switch", "-q", "base")
     world.git("mv", "lib.py", "library.py")
     commit(world, FORGE.format(one=one), LIB + WORK, "library.py")
+    world.gitcp("disable")  # else it is linked by what it has
     [record] = read(world, "log", "--json", "-1")
     assert [link["linked"] for link in record["checkpoints"]] == ["text"]  # type: ignore[attr-defined]
 

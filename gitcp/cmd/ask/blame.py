@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.cmd.ask import log
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK
 from gitcp.git import Git, decode_name, jj
@@ -49,7 +48,6 @@ def run(argv: Sequence[str]) -> int:
     finish = history.start_groups(git, options)
     term.show_line("finding who wrote the lines")
     repo = repo or Repo.find_here()
-    log.look_at_head(repo)
     with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options.given)
         line_evidence = evidence.Evidence(repo, worktree=not has_contents)

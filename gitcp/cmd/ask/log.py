@@ -6,15 +6,13 @@ import math
 import os
 import sys
 
-from gitcp import git
 from gitcp.checkpoints import listing
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.errors import OK, Error
-from gitcp.git import decode_name, refs
+from gitcp.errors import OK
+from gitcp.git import decode_name
 from gitcp.git.objects import Objects, pack_care
 from gitcp.git.repo import Repo
-from gitcp.link import commits, relink
-from gitcp.record import is_off, match, open_context
+from gitcp.link import commits
 from gitcp.steps import abandoned, abandoned_rules
 from gitcp.steps.back import present
 from gitcp.terminal import cli, history, lanes, rows
@@ -61,7 +59,6 @@ def run(argv: Sequence[str]) -> int:
         args.n = _PAGE
     options = [*(listing.ALL if args.all else ()), *cli.list_choice(args)]
     repo = Repo.find_here()
-    look_at_head(repo)
     revisions, paths = _split_names(repo, args.revision, bool(after))
     paths += after[1:]
     if repo.top:
@@ -85,31 +82,6 @@ def run(argv: Sequence[str]) -> int:
             texts = _add_changes(texts, changes, spaced=not args.oneline)
         cli.page_texts((text for _, text in texts), has_patch=args.patch)
     return OK
-
-
-def look_at_head(repo: Repo) -> None:
-    """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
-    standard error.  An error does not stop the command."""
-    if not match.read_looked(repo):
-        return  # no hook has run here
-    message = ""
-    try:
-        with open_context(repo) as ctx:
-            if not is_off(repo) and match.is_unseen(repo, ctx.head):
-                # A commit made in this worktree waits for its session's event; jj runs no hooks.
-                if repo.jj_root:
-                    made = set[str]()
-                else:
-                    made = refs.select_made(refs.list_head_moves(repo))
-                if ctx.head in made:
-                    message = ""
-                else:
-                    message = relink.link_pulled(ctx)
-    except (Error, OSError) as e:
-        git.append_trace("settle", f"not now: {e}")
-    else:
-        if message:
-            print(f"gitcp: {message}", file=sys.stderr)
 
 
 def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from gitcp.cmd.ask import log
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.git.jj import choose_git
@@ -33,7 +32,6 @@ def run(argv: Sequence[str]) -> int:
     """Show the prompt, the words and the edit that lines come from; of a whole file its prompts."""
     args = cli.parse("why", OPTIONS, argv)
     repo = Repo.find_here()
-    log.look_at_head(repo)
     place = line_origins.parse_place(args.lines)
     refuse_folder(repo, place.path, args.revision)
     with Objects(repo):

@@ -9,13 +9,12 @@ from contextlib import suppress
 from itertools import islice
 
 from gitcp.checkpoints.share import places
-from gitcp.cmd.ask import log
 from gitcp.commands import JSON, make_flag
 from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.extras.imports import unasked
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.link import commits
+from gitcp.link import commits, reading
 from gitcp.setup import guard_files
 from gitcp.setup.care import sentences, work_status
 from gitcp.terminal import cli, lanes, rows
@@ -44,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
     if args.watch and args.json:
         raise UsageError("--watch writes no records: it cannot be used with --json")
     repo = Repo.find_here()
-    log.look_at_head(repo)
+    reading.look_at_head(repo)
     guard_files.write_configured(repo)
     unasked.import_silently(repo)
     with suppress(Error):  # a repository that can only be read
