@@ -44,7 +44,8 @@ class Session:
         self.transcript = tmp / "project" / f"{SID}.jsonl"
         self.transcript.parent.mkdir()
         # What a transcript mostly is: results of tools, a kilobyte each, after one prompt.
-        prompt = json.dumps({"type": "user", "message": {"role": "user", "content": "Do it"}})
+        head = {"parentUuid": None, "isSidechain": False, "type": "user"}  # by which it is known
+        prompt = json.dumps({**head, "message": {"role": "user", "content": "Do it"}})
         words = "def index(path: str) -> list[str]: return sorted(glob(path))\\n" * 14
         result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": words}
         message = {"role": "user", "content": [result]}

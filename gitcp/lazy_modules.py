@@ -8,8 +8,9 @@ is below it, is no use of it.  Hooks import what is rare inside functions.
 
 from __future__ import annotations
 
+import os
 import sys
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
 try:
@@ -20,13 +21,14 @@ except ImportError:  # what does the same takes milliseconds to load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.abc import Loader
-    from importlib.machinery import ModuleSpec
     from typing import Any
 
 
 # Modules of Python that take milliseconds, and that few commands come to use.  `inspect` is what
 # `dataclasses` loads for classes without a docstring.
-_LARGE = "datetime difflib hashlib inspect json shutil subprocess tempfile tomllib".split()
+_LARGE = (
+    "datetime difflib glob hashlib inspect json shlex shutil subprocess tempfile tomllib".split()
+)
 
 
 class _State:
@@ -96,12 +98,27 @@ class Finder:
 
     @classmethod
     def find_spec(cls, name: str, *where: Any) -> ModuleSpec | None:
-        if not name.startswith("gitcp.") and name not in _LARGE:
+        spec = None
+        if name.startswith("gitcp."):
+            spec = _find_file(name, where[0][0])
+        elif name not in _LARGE:
             return None
-        spec = PathFinder.find_spec(name, *where)
+        spec = spec or PathFinder.find_spec(name, *where)
         if spec and spec.loader:
             spec.loader = _LazyLoader(spec.loader)  # type: ignore[assignment]
         return spec
+
+
+def _find_file(name: str, folder: str) -> ModuleSpec | None:
+    """The spec of a module in a file of a package's folder; None for any other.  PathFinder, which
+    knows other kinds of files, looks at the disk four times for each."""
+    path = f"{folder}/{name.rpartition('.')[2]}.py"
+    if not os.path.exists(path):
+        return None
+    loader = SourceFileLoader(name, path)
+    spec = ModuleSpec(name, loader, origin=path)
+    spec.has_location = True
+    return spec
 
 
 def use() -> None:

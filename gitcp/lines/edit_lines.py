@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gitcp.record.journal import credit
 from gitcp.text import line_credit, line_evidence, line_replay, pairing
 from gitcp.text.ids import PERSON, UNKNOWN
@@ -45,9 +47,26 @@ class Edits:
         self.by_path: dict[str, list[Edit]] = {}
         for line in self.lines:
             self.by_path.setdefault(line.path, []).append(line)
+        times = [line.at for line in self.lines]
+        self._counts = Counter(times)  # how many edits are of a look
         self._settled = credit.list_settled_contents(lines)
         self._contents: dict[str, Version | None] = {"": Version("", ())}
         self._texts: dict[str, Text] = {}
+
+    def is_of_many(self, at: int) -> bool:
+        """Whether the look at a time saw more changes than one makes by hand: their lines are not
+        looked for elsewhere."""
+        return self._counts[at] > _MANY
+
+    def is_persons_alone(self, path: str) -> bool:
+        """Whether no session can have a line at a path: all its edits are the person's, of looks
+        that saw many."""
+        for edit in self.by_path.get(path, ()):
+            if edit.follows or not edit.is_persons_alone:
+                return False
+            if not self.is_of_many(edit.at):
+                return False
+        return True
 
     def read_text(self, content: Version) -> Text:
         """A content as carry() compares it."""
@@ -364,10 +383,10 @@ class Elsewhere:
         at = self._at
         if at is None:
             at = _NOW
+        if self._edits.is_of_many(at):
+            return []
         start = bisect_left(lines, at, key=lambda line: line.at)
         end = bisect_right(lines, at, key=lambda line: line.at)
-        if end - start > _MANY:
-            return []
         nearest: dict[str, None] = {}
         for line in lines[start:end]:
             nearest[line.path] = None

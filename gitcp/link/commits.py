@@ -6,7 +6,6 @@ import json
 import re
 import tempfile
 from itertools import starmap
-from typing import NamedTuple
 
 from gitcp.agents.reading import conversation
 from gitcp.checkpoints import (
@@ -36,8 +35,7 @@ from gitcp.git.objects import (
 )
 from gitcp.git.objects.object_lists import build_log_args, read_names
 from gitcp.git.objects.reading import run_tasks, split_windows, spread_batches
-from gitcp.lines import edit_lines, tallies
-from gitcp.lines.tally import find_model
+from gitcp.lines import edit_lines, tallies, tally
 from gitcp.record import journal, stream
 from gitcp.record.journal import credit
 from gitcp.record.session import others
@@ -49,7 +47,7 @@ from gitcp.record.turn.sessions import (
     pick_id,
     read_state,
 )
-from gitcp.text import console, line_credit, term
+from gitcp.text import console, line_credit, term, value_class
 from gitcp.text import ids as ids_
 from gitcp.text.ids import SESSION_KEY, build_change
 from gitcp.text.json import ensure_object
@@ -169,7 +167,7 @@ def count_lines(counter: tallies.Counter, oids: Sequence[str]) -> dict[str, obje
     not told here."""
     with console.Collected():
         counted = counter.count(oids)
-    return {oid: tally.build_lines() for oid, tally in counted.items()}
+    return {oid: counts.build_lines() for oid, counts in counted.items()}
 
 
 class _Store:
@@ -430,7 +428,8 @@ def _list_changes(repo: Repo, edits: Sequence[Edit]) -> Changes:
     }
 
 
-class _Span(NamedTuple):
+@value_class
+class _Span:
     """When a call or an edit of a turn began and ended, in ns."""
 
     turn: str
@@ -458,7 +457,8 @@ _STORED = (
 )
 
 
-class Subject(NamedTuple):
+@value_class
+class Subject:
     """What a name means.
 
     kind: "commit", "temporary", "checkpoint" or "session"; '' for a point.  key: the oid or id."""
@@ -639,7 +639,8 @@ def read_subject(repo: Repo, subject: Subject, lazy: bool = False) -> list[Recor
 
     Transcripts are bytes.  lazy: the checkpoints of a session are an iterator that reads one at a
     time.  Raises Error for a commit without a checkpoint."""
-    kind, key = subject
+    kind = subject.kind
+    key = subject.key
     if kind == "commit":
         return read_linked(repo, key)
     if kind == "checkpoint":
@@ -775,7 +776,7 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
             }
             turns = {
                 "linked_turns": _list_linked_turns(content.metadata),
-                "model": find_model(content.metadata.get("turns")),
+                "model": tally.find_model(content.metadata.get("turns")),
             }
             known_heads.add([part], [entry])
             contents.append({"index": entry["index"], **part, **more, **turns})
@@ -886,11 +887,12 @@ def _list_ids(repo: Repo, name: str, depth: int) -> list[str]:
     if ids_.is_checkpoint_id(name):
         return [name]
     try:
-        kind, oid = resolve_name(repo, name)
+        subject = resolve_name(repo, name)
     except Error:
         return []
-    if kind != "commit":
+    if subject.kind != "commit":
         return []
+    oid = subject.key
     commits = [oid]
     if depth > 1:
         commits = object_lists.list_commits(repo, "--first-parent", f"--max-count={depth}", oid)

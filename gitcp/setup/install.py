@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import gitcp
 from gitcp import agents
@@ -31,6 +30,7 @@ from gitcp.setup import (
     git_hooks,
     guard_files,
     hook_texts,
+    sites,
     skill,
     takeover,
 )
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from gitcp.setup.takeover import Entry, Manifest, Strip
 
     Plan = tuple[list[Write], list[str]]  # writes, notes
-
-_FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims configured".split()
 
 
 @value_class
@@ -68,7 +66,8 @@ class Options:
     skills: bool = False
 
 
-class Installed(NamedTuple):
+@value_class
+class Installed:
     """What an installation has done."""
 
     writes: list[Write]
@@ -102,19 +101,11 @@ def install(repo: Repo, options: Options) -> Installed:
     return Installed(written, [*moved, *done], notes)
 
 
-def find_no_directories(repo: Repo) -> list[str]:
-    """The files that are in the way of a directory of gitcp, or of git's hooks."""
-    paths = [os.path.join(repo.common, name) for name in ("entire-sessions", "hooks")]
-    paths += repo.list_folders()
-    paths += [os.path.join(top, name) for top in repo.list_folders() for name in _FOLDERS]
-    return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
-
-
 def _clear_the_way(repo: Repo) -> list[str]:
     """Move aside files in the place of gitcp's directories, and damaged records of what enable
     wrote; return what was done."""
     done = []
-    for path in find_no_directories(repo):
+    for path in sites.find_no_directories(repo):
         aside = f"{path}.damaged-{time.time_ns()}"
         os.rename(path, aside)
         done.append(f"moved '{path}', which was not a directory, to '{aside}'")
@@ -151,7 +142,7 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
 def _refuse_links(repo: Repo, path: str) -> None:
     """Raise Error if a link that git tracks leads to a path of this worktree or the main one: a
     stranger may have made it, and it may lead anywhere."""
-    tops = dict.fromkeys((repo.worktree, find_main_worktree(repo).worktree))
+    tops = dict.fromkeys((repo.worktree, sites.find_main_worktree(repo).worktree))
     for top in (top for top in tops if path.startswith(f"{top}/")):
         folder = top
         for name in os.path.relpath(path, top).split("/"):
@@ -212,7 +203,7 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     outside = [path for path in paths if not object_lists.is_inside(path, repo.worktree)]
     names = git_hooks.list_addable(repo, paths)
     if outside:
-        names += git_hooks.list_addable(find_main_worktree(repo), outside)
+        names += git_hooks.list_addable(sites.find_main_worktree(repo), outside)
     if names:
         return [git_hooks.plan_exclude(repo, sorted(set(names)))]
     return []
@@ -321,7 +312,7 @@ def plan_clients(
     writes: list[Write] = []
     notes: list[str] = []
     home = os.path.expanduser("~")
-    main = find_main_worktree(repo)
+    main = sites.find_main_worktree(repo)
     has_entires = False
     for name in clients:
         if name not in agents.list_names():
@@ -353,7 +344,7 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     home = os.path.expanduser("~")
     top = repo.worktree
     writes: list[Write] = []
-    for client in map(agents.get_client, list_local_agents(record)):
+    for client in map(agents.get_client, sites.list_local_agents(record)):
         for write in enabling.plan_client(client, "local", home, top, surroundings, False)[0]:
             write["worktree"] = os.path.realpath(top)
             writes.append(write)
@@ -363,39 +354,11 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     return [*([git_hooks.plan_exclude(repo, hidden)] if hidden else []), *writes]
 
 
-def list_local_agents(record: Manifest) -> list[str]:
-    """The agents whose settings enable wrote for this clone alone, sorted."""
-    names = set()
-    for entry in record.entries:
-        name = entry.get("agent")
-        if name not in agents.CLIENTS:
-            continue
-        local = agents.get_client(name).SETTINGS.get("local")
-        if record.get_worktree(entry) or (local and entry["path"].endswith(f"/{local}")):
-            names.add(name)
-    return sorted(names)
-
-
-def list_other_worktrees(repo: Repo) -> list[str]:
-    """The tops of the repository's other worktrees that are there."""
-    tops = []
-    main = os.path.dirname(repo.common)
-    if repo.worktree_id and repo.common == os.path.join(main, ".git"):
-        tops.append(main)
-    folder = os.path.join(repo.common, "worktrees")
-    for name in agents.list_folders(folder):
-        link = decode_name(files.peek(os.path.join(folder, name, "gitdir"))).rstrip("\n")
-        top = os.path.dirname(os.path.join(folder, name, link))
-        if name != repo.worktree_id and link and os.path.isdir(top):
-            tops.append(os.path.normpath(top))
-    return tops
-
-
 def _install_elsewhere(repo: Repo) -> Installed:
     """Install in the repository's other worktrees what their clients look for there."""
     installed = Installed([], [], [])
     outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    for top in list_other_worktrees(repo):
+    for top in sites.list_other_worktrees(repo):
         try:
             there = install(Repo.find(top, outside), Options(worktree=True))
         except (Error, OSError) as e:
@@ -415,17 +378,6 @@ def _make_surroundings(repo: Repo, baked: tuple[str, str]) -> Surroundings:
         return any(record.find(path) for record in records)
 
     return Surroundings(files.read_bytes, is_tracked, baked, is_recorded)
-
-
-def find_main_worktree(repo: Repo) -> Repo:
-    """The main worktree, where clients in linked worktrees look for local settings too."""
-    main = os.path.dirname(repo.common)
-    if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
-        return repo
-    if repo.config.get_flag("core.bare") or not repo.has_git:
-        return repo
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return Repo.find(main, outside)
 
 
 def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
@@ -611,7 +563,9 @@ def install_repository(
         if dry_run:
             writes, notes = plan_install(repo, options, takeover.load_manifest(repo))
         else:
-            writes, _, notes = install(repo, options)
+            installed = install(repo, options)
+            writes = installed.writes
+            notes = installed.notes
     except (Error, OSError) as e:
         return [], str(e)
     where = git_hooks.find_folder(repo)

@@ -4,7 +4,7 @@ hooks at the end of gitcp's."""
 from __future__ import annotations
 
 import os
-from shutil import which
+import shutil
 
 from gitcp.errors import Error
 from gitcp.git import files
@@ -36,7 +36,7 @@ def is_named(repo: Repo) -> bool:
 
 def find_program() -> str | None:
     """The path of git-lfs, None if it is not on PATH."""
-    return which("git-lfs")
+    return shutil.which("git-lfs")
 
 
 def plan_leftovers(repo: Repo, folders: Iterable[str]) -> list[Write]:

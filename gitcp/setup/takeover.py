@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
-from typing import NamedTuple
 
 from gitcp.agents import find_client
 from gitcp.checkpoints import listing
@@ -24,7 +23,7 @@ from gitcp.record.stream import peek_tip, read_changes, save_work
 from gitcp.setup import entire_settings, hook_texts
 from gitcp.setup.clients import json_text
 from gitcp.setup.entire_settings import ENTIRE_SWITCH
-from gitcp.text import ids, shapes
+from gitcp.text import ids, shapes, value_class
 from gitcp.text.ids import CHECKPOINTS, V1
 
 TYPE_CHECKING = False
@@ -76,12 +75,13 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
                 values[entire_settings.WARNING] = "false"
             else:
                 values[entire_settings.WARNING] = "true"
-    remote, name, tracked = read_destination(repo)
-    if remote and not tracked and not places.is_settled(repo):
-        values["gitcp.remote"] = remote
+    found = read_destination(repo)
+    if found.remote and not found.tracked and not places.is_settled(repo):
+        values["gitcp.remote"] = found.remote
     elif find_proposal(repo)[0]:
         further_notes.append(
-            f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {remote}'"
+            f"'{found.file}' proposes to send checkpoints:"
+            f" 'gitcp enable --checkpoints {found.remote}'"
         )
     unset = {key: value for key, value in values.items() if not repo.config.get_all(key)}
     return unset, notes + further_notes
@@ -294,7 +294,8 @@ def remove_switch(data: bytes) -> bytes | None:
 _FILES = (".entire/settings.local.json", ".entire/settings.json")  # the stronger first
 
 
-class Destination(NamedTuple):
+@value_class
+class Destination:
     """Where a file says that checkpoints go."""
 
     remote: str  # or a URL; "" for nowhere
@@ -328,13 +329,16 @@ def _is_tracked(repo: Repo, name: str) -> bool:
 
 def find_proposal(repo: Repo) -> tuple[str, str]:
     """(the destination that a tracked file proposes and nobody has answered, the file) or ""."""
-    remote, name, tracked = read_destination(repo)
-    if not tracked or remote == places.read_destination(repo) or remote in _read_answers(repo):
+    found = read_destination(repo)
+    remote = found.remote
+    if not found.tracked or remote == places.read_destination(repo):
+        return "", ""
+    if remote in _read_answers(repo):
         return "", ""
     agreed = places.list_agreed(repo)
     if remote and all(place.url in agreed for place in places.find_places(repo, remote)):
         return "", ""
-    return remote, name
+    return remote, found.file
 
 
 def answer_proposal(repo: Repo, choice: str) -> None:

@@ -34,11 +34,10 @@ def link_commit(ctx: Context, commit: Commit, name: str) -> str:
     match = commits.find_recorded(ctx.repo, name)
     if match is None:
         raise Error(f"no such checkpoint or session: '{name}'")
-    kind, key = match
-    if kind == "checkpoint":
-        checkpoint_id = key
+    if match.kind == "checkpoint":
+        checkpoint_id = match.key
     else:
-        checkpoint_id = _find_or_make_checkpoint(ctx, commit, key)
+        checkpoint_id = _find_or_make_checkpoint(ctx, commit, match.key)
     _edit_note(ctx.repo, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id)
     write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id

@@ -4,7 +4,7 @@ made."""
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 
@@ -31,6 +31,7 @@ from gitcp.steps.step import (
     IndexFacts,
 )
 from gitcp.steps.undo import Written, hold_log, read_steps, withdraw_step
+from gitcp.text import replace
 from gitcp.text.ids import BRANCHES, NOTES
 from gitcp.text.spans import abbreviate, count_noun
 

@@ -3,7 +3,7 @@ the undo log (gitcp-formats(5)), and as code reads it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from gitcp.text import replace, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,14 @@ REDO = "redo"
 MOVES = (UNDO, REDO)
 BISECT = "bisect"  # a state that was tested in place
 
+# What to do with a path whose later edits do not merge.
+REFUSE = "refuse"
+MARKERS = "markers"
+KEEP = "keep"
+CONFLICTS = (REFUSE, MARKERS, KEEP)
 
-@dataclass(slots=True, frozen=True)
+
+@value_class
 class Conflict:
     """Why a step cannot be taken; then no path of it is changed."""
 
@@ -39,7 +45,7 @@ class Conflict:
     reason: str
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class HeadMove:
     """HEAD before and after commits, '' for none, and its branch."""
 
@@ -48,7 +54,7 @@ class HeadMove:
     branch: str
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class IndexFacts:
     """What an effect on the index has beside two trees of entries.
 
@@ -60,7 +66,7 @@ class IndexFacts:
     move: HeadMove | None = None
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class Effect:
     """What a step changed beside files of the worktree.
 
@@ -137,7 +143,7 @@ def parse_effect(record: Record) -> Effect:
     return Effect(kind, subject, record.get("old"), record.get("new"), path, mode, index)
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class Step:
     """A step of the undo log.
 
@@ -219,7 +225,7 @@ def parse_raw(stored: Mapping[str, Sequence[Any]]) -> dict[str, Raw]:
 _NEEDED = {"id", "kind", "reason", "parent", "effects"}
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class Place:
     """Where a step stands in the log: its commit, and the seconds since 1970."""
 

@@ -7,8 +7,6 @@ another step.  `gitcp clean` removes the oldest steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from gitcp.checkpoints import format
 from gitcp.checkpoints.format import schema
 from gitcp.errors import Moved
@@ -18,7 +16,7 @@ from gitcp.git.objects import TREE, Lookup, write_commit, write_tree
 from gitcp.record.session import make_id
 from gitcp.steps import undo_tree
 from gitcp.steps.step import CHECKPOINT, FILE, INDEX, NOTE, REF, STASH, Place, Step, parse_step
-from gitcp.text import console, json, shapes, term
+from gitcp.text import console, json, replace, shapes, term, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ _TRIES = 20
 _FORMAT = "--format=%H%x00%ct%x00%B"
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class Written:
     """The commit of a step, and the tip of the log on which it was written, None for none."""
 
@@ -44,7 +42,7 @@ class Written:
     tip: str | None
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class Ends:
     """The trees of the worktree before and after a step."""
 
@@ -279,7 +277,7 @@ def _move_step(repo: Repo, oid: str, parent: str) -> str:
     return repo.objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class NewCommits:
     """How many commits HEAD has that it had not after a step, and the newest as `1a2b3c4
     Subject`."""

@@ -31,6 +31,21 @@ def value_class(cls: type[T]) -> type[T]:
     return made
 
 
+def map_fields(value: Any) -> dict[str, object]:
+    """name -> value of the fields of such a class."""
+    fields = {}
+    for name in value.__slots__:
+        fields[name] = getattr(value, name)
+    return fields
+
+
+def replace(value: T, **changed: object) -> T:
+    """A copy of a value of such a class, with other values of some fields."""
+    fields = map_fields(value)
+    fields.update(changed)
+    return type(value)(**fields)
+
+
 _OWN = ("__dict__", "__weakref__")  # what the class with slots has not, or has of its own
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 
@@ -61,7 +60,7 @@ class GeminiCli(agents.Client):
     def name_project(self, home: str, cwd: str) -> str:
         """The folder of cwd's sessions below TRANSCRIPTS: the slug in projects.json; older versions
         use a hash of cwd."""
-        digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
+        digest = ids.start_sha256(os.fsencode(cwd)).hexdigest()
         try:
             name = ids.check_component(_read_projects(home)[cwd], "projects")
         except (KeyError, InputError):

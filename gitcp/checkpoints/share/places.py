@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from typing import NamedTuple
 
 from gitcp.checkpoints import listing
 from gitcp.errors import Error, InputError
 from gitcp.git import refs
 from gitcp.git.places import clean_url, name_place
 from gitcp.git.records import decode_lines
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ _ONCE = "gitcp-place"  # a remote for one command, by `git -c`
 _STORE = "entire/checkpoints/v1"
 
 
-class Place(NamedTuple):
+@value_class
+class Place:
     """A repository elsewhere, and what git is given so that it gets exactly there."""
 
     url: str  # as git resolves it, without a password; equal only to the same place
@@ -39,6 +40,11 @@ class Place(NamedTuple):
     address: str  # for git push: a remote or a URL; "" if no configured URL leads there
     source: str  # for git fetch, likewise
     options: tuple[str, ...] = ()  # of git, before the command
+
+
+def locate_searched(repo: Repo) -> str:
+    """What pushes have searched for secrets, and what they found."""
+    return repo.join_shared("searched")
 
 
 # What is configured.
@@ -232,7 +238,8 @@ def _keep_pushed(repo: Repo, name: str, urls: Sequence[str]) -> None:
 
 
 # How git gets there.
-class _Route(NamedTuple):
+@value_class
+class _Route:
     """A URL that is configured, and where git goes with it."""
 
     remote: str  # "" for a URL of no remote

@@ -5,20 +5,19 @@ A push is forced only with a lease.  Our own hooks do not run, and no question i
 
 from __future__ import annotations
 
-import hashlib
 import time
 from typing import NamedTuple
 
 from gitcp import VERSION, git
 from gitcp.checkpoints import notes
 from gitcp.checkpoints.redactor import get_redactor
-from gitcp.checkpoints.share import summaries
+from gitcp.checkpoints.share import places, summaries
 from gitcp.checkpoints.stored import write_store_commit
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, files, refs
 from gitcp.git.objects import edit_tree, find_entry, need_commit, object_lists, read_commit, reading
 from gitcp.git.records import decode_lines, encode_lines
-from gitcp.text import patterns, shapes
+from gitcp.text import ids, patterns, shapes
 from gitcp.text.ids import (
     BRANCHES,
     CHECKPOINTS,
@@ -561,7 +560,8 @@ def hash_rules(repo: Repo) -> str:
     # Personal data does not stop a push, so its rules do not count.
     own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
     rules = VERSION, patterns.stat_table(), own
-    return hashlib.sha256(repr(rules).encode()).hexdigest()
+    digest: str = ids.start_sha256(repr(rules).encode()).hexdigest()
+    return digest
 
 
 class Searched(NamedTuple):
@@ -573,7 +573,7 @@ class Searched(NamedTuple):
 
 def read_searched(repo: Repo, rules: str) -> Searched:
     """What was searched by these rules (a hash); nothing if that is not known."""
-    head, *lines = decode_name(files.read_cache(repo.join_shared("searched"))).splitlines() or [""]
+    head, *lines = decode_name(files.read_cache(places.locate_searched(repo))).splitlines() or [""]
     pairs = [line.split() for line in lines]
     fits = all(len(pair) == 2 and shapes.is_object_name(pair[0]) for pair in pairs)
     if not fits or head != _HEAD + rules:
@@ -587,4 +587,4 @@ def write_searched(repo: Repo, rules: str, searched: Searched) -> None:
     # What was found comes first: without its end the file says that less was searched.
     lines = [_HEAD + rules, *(f"{oid} {rule}" for oid, rule in searched.secrets.items())]
     lines += [f"{oid} {ref}" for ref, oid in searched.tips.items()]
-    files.write_private(repo, repo.join_shared("searched"), encode_lines(lines))
+    files.write_private(repo, places.locate_searched(repo), encode_lines(lines))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 
 from gitcp.cmd.back import undo
 from gitcp.commands import JSON, make_flag, make_value
@@ -15,6 +14,7 @@ from gitcp.link import commits
 from gitcp.record.journal import stashes
 from gitcp.record.session import others
 from gitcp.steps import effects
+from gitcp.steps import undo as undo_log
 from gitcp.steps.back import (
     conversation,
     ignored,
@@ -28,10 +28,9 @@ from gitcp.steps.back import (
 )
 from gitcp.steps.back.point import describe_lacking, shorten_names
 from gitcp.steps.back.present import name_in_worktree, read_kept_edits
-from gitcp.steps.undo import make_step
 from gitcp.terminal import cli, going_back, picker, rows
 from gitcp.terminal.rows import draw_row
-from gitcp.text import console, term
+from gitcp.text import console, replace, term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -260,7 +259,7 @@ def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
     if talk:
         written = talk.effects
     step = replace(
-        make_step("rewind", reason, written), session_id=point.session_id, point=point.id
+        undo_log.make_step("rewind", reason, written), session_id=point.session_id, point=point.id
     )
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
     move = steps.Move(wisher, step, talk)
@@ -296,7 +295,8 @@ def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Mo
         what = f"tool {call or calls[0]['call']}"
     wisher = wishes.take_back_edits(wishes.Takings(lines, below, calls), args.conflict)
     stashed = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
-    return steps.Move(wisher, make_step("rewind", f"the edits of {what}", stashed))
+    step = undo_log.make_step("rewind", f"the edits of {what}", stashed)
+    return steps.Move(wisher, step)
 
 
 def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation | None:

@@ -13,8 +13,8 @@ from gitcp.git.objects import Lookup, Objects, find_file, pack_care
 from gitcp.git.repo import Repo
 from gitcp.setup.care import unfinished
 from gitcp.steps import undo, undo_tree
-from gitcp.steps.back import follow_up, plan, points, steps, wishes
-from gitcp.steps.step import UNDO
+from gitcp.steps.back import follow_up, plan, points, steps
+from gitcp.steps.step import CONFLICTS, REFUSE, UNDO
 from gitcp.terminal import cli, going_back
 from gitcp.text import console, term
 from gitcp.text.console import parse_positive
@@ -56,8 +56,8 @@ CONFLICT = make_value(
     "--conflict",
     "<how>",
     "a file changed since in the same place: refuse (default), markers or keep",
-    choices=wishes.CONFLICTS,
-    default=wishes.REFUSE,
+    choices=CONFLICTS,
+    default=REFUSE,
 )
 PLAN = make_flag("-n --dry-run", "show the plan and stop")
 PATCH = make_flag("-p --patch", "show the plan as a diff too")

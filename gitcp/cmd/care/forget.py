@@ -133,10 +133,9 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
             if summaries.has_session(repo, args.name):
                 return Choice(session_id=args.name)
             raise Error(f"no such checkpoint or session: '{args.name}'")
-    kind, name = recorded
-    if kind == "session":
-        return Choice(session_id=name)
-    return Choice(checkpoint_id=name)
+    if recorded.kind == "session":
+        return Choice(session_id=recorded.key)
+    return Choice(checkpoint_id=recorded.key)
 
 
 def _need_destinations(repo: Repo) -> list[Place]:

@@ -125,13 +125,14 @@ def _enable(args: Namespace, options: Options) -> int:
     is_remote = destination in places.list_remotes(repo)
     wants_refs = is_remote and not args.checkpoints and _ask_for_refs(repo)
     options.destination = "" if is_remote else destination
-    writes, done, notes = install.install(repo, options)
+    installed = install.install(repo, options)
     if wants_refs:
         repo.git.run("config", "--local", stored.STORE_KEY, "refs")
-    notes = [*notes, *_agree(repo, destination)]
+    writes = installed.writes
+    notes = [*installed.notes, *_agree(repo, destination)]
     if args.json:
         return _write_files(writes, notes, done=True)
-    _say(repo, [*_format_summary(writes, args.verbose), *done], notes)
+    _say(repo, [*_format_summary(writes, args.verbose), *installed.done], notes)
     if args.worktree:
         return OK
     if writes:

@@ -48,7 +48,7 @@ class Plan:
 
     def list_linked_sessions(self) -> set[str]:
         """The sessions that the plan links."""
-        found: set[str] = set()
+        found = set[str]()
         for link in self.links:
             found.update(part.session for part in link.parts)
         return found

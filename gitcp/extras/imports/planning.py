@@ -255,7 +255,7 @@ class Planner:
 
     def _make_parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:
         """The parts of the sessions whose edits a commit has."""
-        sessions: set[str] = set()
+        sessions = set[str]()
         credits: dict[str, PathCredit] = {}
         for path, (credit, turns) in proofs.items():
             sessions.update(turns)

@@ -53,16 +53,16 @@ def _select_commits(repo: Repo, name: str) -> list[Record]:
         return list(commits.list_commits(repo, [], [f"-n{NEWEST}"]))
     if is_range(name):
         return list(commits.list_commits(repo, name.split()))
-    kind, key = commits.resolve_name(repo, name)
-    if kind == "commit":
-        return list(commits.list_commits(repo, [key], ["-n1"]))
+    subject = commits.resolve_name(repo, name)
+    if subject.kind == "commit":
+        return list(commits.list_commits(repo, [subject.key], ["-n1"]))
     matching = []
     for record in commits.list_commits(repo, [], listing.ALL):
         names: set[str] = set()
         for checkpoint in record["checkpoints"]:
             names.add(checkpoint["checkpoint_id"])
             names.update(checkpoint.get("sessions", ()))
-        if key in names:
+        if subject.key in names:
             matching.append(record)
     if not matching:
         raise Error(f"no commit belongs to '{name}': there is no page to make")

@@ -35,8 +35,10 @@ def open_scratch(repo: Repo, only: bool = True, always: bool = False) -> Iterato
 def _can_write_packs(repo: Repo) -> bool:
     """Whether a pack can be made and moved into place."""
     try:
-        with tempfile.TemporaryFile(dir=packs.make_workshop(repo)):
-            return os.access(packs.locate_folder(repo), os.W_OK)
+        path = os.path.join(packs.make_workshop(repo), f"try.{os.getpid()}")
+        with open(path, "wb"):
+            os.unlink(path)
+        return os.access(packs.locate_folder(repo), os.W_OK)
     except OSError:
         return False
 

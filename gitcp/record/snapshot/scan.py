@@ -494,10 +494,11 @@ class Hasher:
             self._keep_oid(path, change, self._hash_plain(path, change))
             return
         conversion = self._filters.name_conversion(path)
-        oid = self._recall_oid(path, change.st, change.head_entry, conversion)
-        if oid:
+        oid = self._cache.find_oid(path, change.st, conversion)
+        if oid and (oid in self._held or self._may_recall(path, oid, change.head_entry)):
             self._entries[path] = (change.mode, oid)
             return
+        oid = None
         if conversion and self._filters.keeps_without_crlf(path):
             oid = self._hash_without_crlf(path)
         if oid is None and conversion:
@@ -505,18 +506,15 @@ class Hasher:
         else:
             self._keep_oid(path, change, oid or self._hash_plain(path, change), conversion)
 
-    def _recall_oid(
-        self, path: str, st: os.stat_result, head_entry: Entry | None, conversion: str
-    ) -> str | None:
-        oid = self._cache.find_oid(path, st, conversion)
-        if oid is None or not self._write or oid in self._held:
-            return oid
-        # A blob that neither a held tree nor a pack of gitcp has may have been pruned.
+    def _may_recall(self, path: str, oid: str, head_entry: Entry | None) -> bool:
+        """Whether an oid from the cache will do: a blob that neither a held tree nor a pack of
+        gitcp has may have been pruned."""
+        if not self._write:
+            return True
         held_entries = head_entry, self._find_held(path) if self._find_held else None
-        is_held = any(entry and entry[1] == oid for entry in held_entries)
-        if is_held or self._objects.packs.has(oid):
-            return oid
-        return None
+        if any(entry and entry[1] == oid for entry in held_entries):
+            return True
+        return self._objects.packs.has(oid)
 
     def _keep_oid(self, path: str, change: Change, oid: str | None, conversion: str = "") -> None:
         if oid:
@@ -665,10 +663,15 @@ class StatCache:
     def find_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
         """The oid of a file with the same stat data and conversion; None without one."""
         record = self._old.get(path)
-        if record is None or record[:6] != (*_build_key(st), conversion):
+        if record is None:
+            return None
+        mode, size, mtime, ctime, inode, known_conversion, oid = record
+        if ctime != st.st_ctime_ns or mtime != st.st_mtime_ns or size != st.st_size:
+            return None
+        if inode != st.st_ino or mode != st.st_mode or known_conversion != conversion:
             return None
         self._new[path] = record
-        return record[6]
+        return oid
 
     def put_oid(self, path: str, st: os.stat_result, conversion: str, oid: str) -> None:
         """Add an oid.  st: from before the file was read."""

@@ -36,13 +36,17 @@ def may_lack_some(repo: Repo) -> bool:
 
 
 def is_look_due(repo: Repo) -> bool:
-    """Whether a client's folder has changed since the last look, or there was none."""
+    """Whether a client's folder has changed since the last look, or there was none in this home."""
     lines = files.read_cache(repo.join_shared_cache(LIST)).decode("utf-8", "surrogateescape")
+    home = os.path.join(os.path.expanduser("~"), "")
+    is_of_home = False
     for line in lines.splitlines():
         time, _, path = line.partition(" ")
         if str(read_time(path)) != time:
             return True
-    return not lines
+        if path.startswith(home):
+            is_of_home = True
+    return not is_of_home
 
 
 def read_time(path: str) -> int:

@@ -291,12 +291,11 @@ def read_current(repo: Repo) -> Record:
     """The record; looks again if something has changed since the last look."""
     if not os.path.exists(locate_recording(repo)) and not read_enabled(repo):
         return Record(repo)
-    if unheard.is_look_due(repo):
-        return look(repo)
     record = Record(repo)
-    open_sessions = {one.session for one in record.list_unsettled()}
+    if record.is_new or unheard.is_look_due(repo):
+        return look(repo)
     for path, (size, session_id) in record.files.items():
-        if session_id in open_sessions and session.read_size(path) != size:
+        if session_id and session.read_size(path) != size:
             return look(repo)
     return record
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gitcp.setup.care.case import Case
 
 
+_MUCH = 1 << 20  # bytes of an index, from which on the faster hash is worth its import
+
+
 def look_at_packs(case: Case) -> Iterator[Finding]:
     """Check that git can open gitcp's packs.  It ignores one without an index, as a kill leaves."""
     folder = packs.locate_folder(case.repo)
@@ -43,7 +46,8 @@ def find_fault(repo: Repo, path: str) -> str:
     index = files.peek(f"{path}.idx")
     if not index:
         return "its index is gone"
-    sums = trailer + files.find_hasher(repo.algo, much=True)(index[:-width]).digest()
+    hasher = files.find_hasher(repo.algo, much=len(index) > _MUCH)
+    sums = trailer + hasher(index[:-width]).digest()
     if index.endswith(sums):
         return ""
     return "its index is damaged"

@@ -3,8 +3,10 @@ sending, and what a killed command has left."""
 
 from __future__ import annotations
 
+import os
+
 from gitcp.checkpoints import stored
-from gitcp.checkpoints.share import remote
+from gitcp.checkpoints.share import places, remote
 from gitcp.git import refs
 from gitcp.record.unheard import unrecorded
 from gitcp.setup.care import bad_packs, installation, leftovers, mend_objects, unfinished
@@ -35,7 +37,7 @@ def _mend_pack(case: Case, found: Finding) -> str:
 
 def look_at_unrecorded(case: Case) -> Iterator[Finding]:
     """Compare the conversations that clients keep of this repository with what was recorded."""
-    found = unrecorded.look(case.repo).list_unrecorded()
+    found = unrecorded.read_current(case.repo).list_unrecorded()
     if found:
         names = tuple(one.session for one in found)
         reason = unrecorded.describe(found)
@@ -44,10 +46,12 @@ def look_at_unrecorded(case: Case) -> Iterator[Finding]:
 
 def look_at_withheld(case: Case) -> Iterator[Finding]:
     """Report what the last pushes held back."""
+    if not os.path.exists(places.locate_searched(case.repo)):
+        return
     for held in remote.list_held(case.repo):
         reason = remote.describe(held)
         remedy = remote.describe_remedy(held)
-        yield Finding("withheld", held[0], f"not pushed: {reason}", remedy=remedy)
+        yield Finding("withheld", held.name, f"not pushed: {reason}", remedy=remedy)
 
 
 def look_at_deleted_store(case: Case) -> Iterator[Finding]:

@@ -25,12 +25,12 @@ from gitcp.setup import (
     hook_texts,
     install,
     lfs,
+    sites,
     takeover,
 )
 from gitcp.setup.care import switches
 from gitcp.setup.care.findings import ENABLE, WARNING, Finding, Row
 from gitcp.setup.clients import enabling, own_files, settings
-from gitcp.setup.install import find_main_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def look_at_record(case: Case) -> Iterator[Finding]:
     repo = case.repo
     folder = repo.join_shared()
     remedy = "gitcp enable"
-    for path in install.find_no_directories(repo):
+    for path in sites.find_no_directories(repo):
         reason = f"'{path}' is not a directory, so nothing is recorded"
         yield Finding("manifest", path, reason, remedy=remedy)
     if not os.path.isdir(folder) and os.path.lexists(folder):
@@ -136,7 +136,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     if not repo.has_git:
         return
     where = git_hooks.find_folder(repo)
-    if where in install.find_no_directories(repo):
+    if where in sites.find_no_directories(repo):
         return  # look_at_record() reports it
     missing = git_hooks.list_missing(repo, where)
     if missing and os.path.lexists(where) and not os.path.isdir(where):
@@ -354,7 +354,7 @@ def _describe_silence(repo: Repo, client: Client) -> Finding:
     else:
         who = client.AGENT_TYPE
     where = ""
-    if install.list_other_worktrees(repo):
+    if sites.list_other_worktrees(repo):
         where = " in this worktree"
     hint = "start it here once"
     if client.TRUST_NOTE:
@@ -366,9 +366,9 @@ def _describe_silence(repo: Repo, client: Client) -> Finding:
 def _find_bare_worktrees(repo: Repo) -> Iterator[Finding]:
     """Report other worktrees that lack what enable wrote here for some client, as those do that
     were made without git's hooks."""
-    names = install.list_local_agents(takeover.load_manifest(repo))
+    names = sites.list_local_agents(takeover.load_manifest(repo))
     home = os.path.expanduser("~")
-    for top in install.list_other_worktrees(repo):
+    for top in sites.list_other_worktrees(repo):
         lacking = []
         for client in map(get_client, names):
             paths = client.list_settings_paths(home, top).values()
@@ -421,7 +421,7 @@ def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
     paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
     read = list(paths.values())
     if "local" in paths:
-        main = find_main_worktree(repo).worktree
+        main = sites.find_main_worktree(repo).worktree
         read.append(client.list_settings_paths(home, main)["local"])
     return {path: decode_name(files.peek(path)) for path in read}
 

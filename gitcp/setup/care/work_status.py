@@ -4,7 +4,6 @@ wrong."""
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from gitcp.agents import get_agent_type
 from gitcp.checkpoints import listing
@@ -25,7 +24,7 @@ from gitcp.setup import guard_files
 from gitcp.setup.care import everyday, installation
 from gitcp.setup.care.findings import Diagnosis
 from gitcp.steps.whose import open_work
-from gitcp.text import console, ids
+from gitcp.text import console, ids, value_class
 from gitcp.text.times import parse_time
 
 TYPE_CHECKING = False
@@ -41,7 +40,8 @@ _RECENT = 10  # settled sessions that are shown
 _MOST = 100  # other sessions and streams that are shown
 
 
-class Status(NamedTuple):
+@value_class
+class Status:
     """The status of a worktree, as records."""
 
     about: Record  # of type status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from shutil import which
+import shutil
 
 from gitcp import agents
 from gitcp.agents import answers
@@ -68,7 +68,7 @@ def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[st
         client = agents.get_client(name)
         folders = [os.path.join(top, folder) for folder in client.FOLDERS]
         folders += [client.locate(home, folder) for folder in client.FOLDERS]
-        if any(map(os.path.isdir, folders)) or which(client.PROGRAM):
+        if any(map(os.path.isdir, folders)) or shutil.which(client.PROGRAM):
             clients[name] = client
     if not clients and not besides:
         default = agents.get_client("claude-code")
@@ -97,7 +97,7 @@ def find_version(program: str) -> str:
     """The version of a program on PATH by where it lies, which starts nothing; '' if that does not
     tell: the nearest package.json above it that names the program, the name of the file itself, or
     the directory of Homebrew."""
-    path = which(program) if program else None
+    path = shutil.which(program) if program else None
     if path is None:
         return ""
     real = os.path.realpath(path)

@@ -16,11 +16,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import NamedTuple
 
 from gitcp.errors import InputError
 from gitcp.setup.clients import json_text
 from gitcp.setup.hook_texts import CANNOT
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,11 +84,12 @@ def find_removable(
 
 def list_commands(settings: Settings, form: str = "nested") -> list[tuple[str, str]]:
     """Each (client's event, command) that is installed, in order."""
-    named = [(event, get_command(hook)) for event, _, hook in list_hooks(settings, form)]
+    named = [(each.event, get_command(each.hook)) for each in list_hooks(settings, form)]
     return [(event, command) for event, command in named if command]
 
 
-class InstalledHook(NamedTuple):
+@value_class
+class InstalledHook:
     """A hook in a client's settings."""
 
     event: str  # the client's
@@ -199,13 +200,12 @@ def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
 
 def parse_programs(command: str) -> list[str]:
     """The files that a command of make_own_command() needs; [] for any other command."""
+    if not command.startswith("exec sh -c "):
+        return []
     try:
-        words = shlex.split(command)
+        return shlex.split(command)[-4:-2]
     except ValueError:
         return []
-    if words[:3] == ["exec", "sh", "-c"]:
-        return words[-4:-2]
-    return []
 
 
 def install(
@@ -253,7 +253,7 @@ def parse(text: str, form: str = "nested") -> Settings:
 def _list_own(parsed: Settings, is_own: Callable[[str], bool], form: str) -> list[str]:
     """gitcp's hooks in the settings, as sorted texts to compare."""
     return sorted(
-        json.dumps([event, entry.get("matcher"), hook], sort_keys=True)
-        for event, entry, hook in list_hooks(parsed, form)
-        if is_own(get_command(hook))
+        json.dumps([each.event, each.entry.get("matcher"), each.hook], sort_keys=True)
+        for each in list_hooks(parsed, form)
+        if is_own(get_command(each.hook))
     )

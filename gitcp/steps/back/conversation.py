@@ -340,7 +340,9 @@ def read_stored(repo: Repo, name: str) -> StoredOf:
     For a commit without a checkpoint the nearest of its first parents that has one is taken.
     Raises Error when there is none, or if all of its conversations were left with a remote.
     """
-    kind, key = commits.resolve_name(repo, name)
+    subject = commits.resolve_name(repo, name)
+    kind = subject.kind
+    key = subject.key
     if kind == "commit":
         nearest = _find_nearest_checkpoint(repo, key)
         return StoredOf(nearest.commit, _read_present(repo, nearest.ids))

@@ -5,8 +5,6 @@ Edits that were cut from the journal are read from the refs of their sessions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from gitcp.agents.reading import conversation
 from gitcp.checkpoints import redactor, transcripts
 from gitcp.errors import Error
@@ -18,6 +16,7 @@ from gitcp.record.turn import sessions
 from gitcp.steps.back import removed, taking_back
 from gitcp.steps.back.point import Point, mark_lacking
 from gitcp.steps.back.present import KeptEdits, read_kept_edits
+from gitcp.text import replace, value_class
 from gitcp.text.times import format_utc
 
 TYPE_CHECKING = False
@@ -35,7 +34,7 @@ _UNNAMED = ("before `", f"before {_COMMAND}")  # messages of points that are she
 _OF_TOOLS = (credit.TOOL, credit.TRANSCRIPT, credit.STATED)  # `how` of edits by file tools
 
 
-@dataclass(slots=True)
+@value_class
 class Found:
     """Edits in their order, with what they are of, as `session 1a2b, turn 2`."""
 
@@ -230,7 +229,7 @@ def describe_place(point: Point) -> str:
     return f" (in {point.worktree}, which was removed)"
 
 
-@dataclass(slots=True)
+@value_class
 class MomentTree:
     """The tree of the worktree at a moment, and the first commit made since, '' for none."""
 

@@ -48,7 +48,8 @@ def find_tree(repo: Repo, name: str) -> str:
     meant = _find(repo, name)
     if meant.point:
         return read_tree(repo, meant.point)
-    kind, key = meant.subject
+    kind = meant.subject.kind
+    key = meant.subject.key
     if kind == "checkpoint":
         carriers = listing.find_carriers(repo, [key])[key]
         if not carriers:
@@ -85,8 +86,8 @@ def _find(repo: Repo, name: str) -> _Meant:
         except points.NoPoint:
             raise e from None
         return _Meant(point, commits.Subject("", ""))
-    kind, key = subject
-    if kind == "commit" and any(step.commit == key for step in undo.read_steps(repo)):
+    key = subject.key
+    if subject.kind == "commit" and any(step.commit == key for step in undo.read_steps(repo)):
         point = points.find_point(repo, key)
         return _Meant(point, subject)
     return _Meant(None, subject)

@@ -6,10 +6,9 @@ about who made a path.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-
 from gitcp.errors import InputError
 from gitcp.steps.step import Conflict
+from gitcp.text import map_fields, value_class
 from gitcp.text.ids import COMMIT, check_path
 from gitcp.text.short_ids import shorten_id
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # `make generate` writes the comments of a type's keys into the manual and the schema.
-@dataclass(slots=True, frozen=True)
+@value_class
 class Action:
     """The change of a path."""
 
@@ -35,10 +34,10 @@ class Action:
 
     def make_record(self) -> Record:
         """It as a record."""
-        return asdict(self)
+        return map_fields(self)
 
 
-@dataclass(slots=True)
+@value_class
 class Plan:
     """The actions that take a worktree to a point."""
 
@@ -48,10 +47,14 @@ class Plan:
 
     def make_record(self) -> Record:
         """It as a record, without a type."""
-        return asdict(self)
+        return {
+            "actions": [action.make_record() for action in self.actions],
+            "conflicts": [map_fields(conflict) for conflict in self.conflicts],
+            "notes": self.notes,
+        }
 
 
-@dataclass(slots=True, frozen=True)
+@value_class
 class WantedChange:
     """The present and the wanted version of a path, and why; '' if the plan says why."""
 
@@ -61,7 +64,7 @@ class WantedChange:
     reason: str = ""
 
 
-@dataclass(slots=True)
+@value_class
 class Facts:
     """What a plan asks.
 

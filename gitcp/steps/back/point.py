@@ -3,11 +3,10 @@ back")."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
 from posixpath import commonprefix
 
 from gitcp.errors import Error
-from gitcp.text import short_ids
+from gitcp.text import map_fields, replace, short_ids, value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ KINDS = ("prompt", "tool")  # of the points that are moments inside a turn
 
 
 # `make generate` writes the comments of a type's keys into the manual and the schema.
-@dataclass(slots=True, frozen=True)
+@value_class
 class Point:
     """A moment of the worktree, of a conversation, or of both."""
 
@@ -43,7 +42,7 @@ class Point:
     tree: str = ""  # of the worktree, empty if the journal has it
     content: str = ""  # not printed: a fingerprint of the worktree
     incomplete: bool = False  # true if the content of some paths is not known
-    lacking: list[str] = field(default_factory=list)  # those paths; . for any path
+    lacking: Sequence[str] = ()  # those paths; . for any path
     gone: bool = False  # true if the repository no longer has its content
     folded: int = 0  # the number of equal points that this one stands for
     worktree: str = ""  # the removed worktree whose point it is, empty for this one
@@ -71,7 +70,7 @@ class Point:
 
     def make_record(self) -> Record:
         """It as a record."""
-        record = asdict(self)
+        record = map_fields(self)
         del record["content"]
         return {"type": "point", **record}
 

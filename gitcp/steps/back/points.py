@@ -4,7 +4,6 @@ and moments inside a turn (doc/behaviour.md "Going back")."""
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 
 from gitcp.checkpoints import format
 from gitcp.errors import Error
@@ -27,7 +26,7 @@ from gitcp.steps.back.point import (
     sort_newest_first,
 )
 from gitcp.steps.back.present import KeptEdits, read_kept_edits
-from gitcp.text import term
+from gitcp.text import replace, term, value_class
 from gitcp.text.ids import SESSION_KEY
 from gitcp.text.spans import abbreviate
 from gitcp.text.times import format_utc
@@ -169,7 +168,7 @@ def _find_successor(repo: Repo, points: Iterable[Point], name: str) -> str | Non
     return None
 
 
-@dataclass(slots=True)
+@value_class
 class _Scope:
     """Which streams are listed: those on a HEAD, or everywhere.  others: the hashes of the other
     worktrees that are there."""

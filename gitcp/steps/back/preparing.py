@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gitcp.errors import Error
 from gitcp.git import decode_name
@@ -15,6 +15,7 @@ from gitcp.steps.back.present import read_present
 from gitcp.steps.back.signatures import find_other_names, read_signatures
 from gitcp.steps.back.wishes import go_to_point, wish_nothing
 from gitcp.steps.step import Conflict
+from gitcp.text import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from functools import cached_property
 
 from gitcp.errors import Error
@@ -17,6 +16,7 @@ from gitcp.record.looks import taken
 from gitcp.record.snapshot import scan
 from gitcp.steps.back import signatures
 from gitcp.steps.whose import lineage
+from gitcp.text import value_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def read_kept_edits(repo: Repo) -> KeptEdits:
     return KeptEdits(repo, read_journal(repo))
 
 
-@dataclass(slots=True)
+@value_class
 class Moments:
     """Edits, and calls that may have overwritten unseen content or took ignored files, by their
     times.  cut: the turns and tool uses that were cut in the middle."""
@@ -128,7 +128,7 @@ class Moments:
     cut: set[str]
 
 
-@dataclass(slots=True)
+@value_class
 class Since:
     """The edits since a moment, and the first commit that the journal has since then, '' for
     none."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from gitcp.git import files
 from gitcp.git.objects import edit_tree, find_tree
 from gitcp.record.journal import credit, held_lines
 from gitcp.record.session import others
 from gitcp.steps.whose import lineage
+from gitcp.text import value_class
 from gitcp.text.ids import hash_worktree
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Version
 
 
-@dataclass(slots=True)
+@value_class
 class RemovedWorktree:
     """A worktree that is gone.  name: where it was, or the hash of git's name of it if no session's
     state tells.  lines: the edits that were made in it, and what settled them, by time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.git import decode_name, files
@@ -23,8 +23,9 @@ from gitcp.steps.back.present import read_present
 from gitcp.steps.back.signatures import find_other_names, read_signatures
 from gitcp.steps.back.staging import Staging
 from gitcp.steps.back.taking_back import Change
-from gitcp.steps.step import REDO, UNDO, Effect, parse_effect, parse_raw
+from gitcp.steps.step import KEEP, REDO, UNDO, Effect, parse_effect, parse_raw
 from gitcp.steps.undo_tree import UndoTree
+from gitcp.text import replace
 from gitcp.text.spans import count_noun
 
 TYPE_CHECKING = False
@@ -444,7 +445,7 @@ class Mover:
         steps that it undoes or redoes, the newest first."""
         why = f"{step.kind} of {moved[-1].kind}"
         wisher = wishes.leave_out_edits(edits, conflict, why, raw)
-        possible = effects.find_possible(self._repo, step.effects, conflict == wishes.KEEP)
+        possible = effects.find_possible(self._repo, step.effects, conflict == KEEP)
         refuse_conflicts(possible.conflicts)
         step = replace(step, effects=possible.todo)
         return Move(wisher, step, moved=moved, notes=possible.notes)

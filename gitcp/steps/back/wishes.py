@@ -22,7 +22,7 @@ from gitcp.steps.back.plan import Action, Facts, WantedChange, is_below
 from gitcp.steps.back.point import describe_lacking
 from gitcp.steps.back.present import Owners
 from gitcp.steps.back.taking_back import Change, join_edits, take_back
-from gitcp.steps.step import Conflict
+from gitcp.steps.step import KEEP, MARKERS, Conflict
 from gitcp.text import term
 from gitcp.text.spans import abbreviate
 
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     Wisher = Callable[[Present], "Wish"]
     Edits = Mapping[str, Sequence[Change]]  # path -> its edits, in order
 
-# What to do with a path whose later edits do not merge.
-REFUSE = "refuse"
-MARKERS = "markers"
-KEEP = "keep"
-CONFLICTS = (REFUSE, MARKERS, KEEP)
 _IGNORED = "ignored when it was written"  # why a file's content is not recorded
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 

@@ -32,7 +32,7 @@ from gitcp.record import session
 from gitcp.record.session import process
 from gitcp.steps import under_way, undo
 from gitcp.steps.back import steps, wishes
-from gitcp.steps.step import BISECT
+from gitcp.steps.step import BISECT, REFUSE
 from gitcp.steps.undo_tree import UndoTree
 from gitcp.text import shapes
 from gitcp.text.ids import COMMIT
@@ -383,7 +383,7 @@ def finish_in_place(repo: Repo, mover: steps.Mover) -> bool:
     is_in_force = first in UndoTree(undo.read_steps(repo)).in_force
     try:
         if is_in_force:
-            mover.undo_steps(first, wishes.REFUSE, whole=True)
+            mover.undo_steps(first, REFUSE, whole=True)
     except Error as e:
         command = f"'gitcp undo --conflict=keep {first}'"
         raise Error(

@@ -154,9 +154,10 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
         if path.startswith(scan.OURS):
             continue
         old = committed.find(path)
-        new = committed.find_in_head(path)
         if path in entries:
             new = entries[path]
+        else:
+            new = committed.find_in_head(path)
         if old != new:
             changes[path] = Change(old, new)
     return _Divider(repo, copy.lines).divide(committed.tree, changes)
@@ -197,8 +198,9 @@ def _divide_paths(repo: Repo) -> dict[str, set[str]]:
 
 def _hold_contents(repo: Repo, entries: Mapping[str, Version]) -> None:
     """Have the contents in memory that no object has yet."""
+    held = repo.objects.packs.list_held([entry[1] for entry in entries.values() if entry])
     for path, entry in entries.items():
-        if entry is None or entry[0] not in REGULAR or repo.objects.packs.has(entry[1]):
+        if entry is None or entry[0] not in REGULAR or entry[1] in held:
             continue
         try:
             full = os.path.join(os.fsencode(repo.worktree), encode_name(path))
@@ -288,6 +290,8 @@ class _Divider:
         return self._earlier[end]
 
     def _list_sessions(self, edits: Edits, base: Lookup, path: str, change: Change) -> set[str]:
+        if not self._was_cut and edits.is_persons_alone(path):
+            return set()
         history = PathHistory(edits, path)
         writers = history.list_run_writers(change)
         if writers is None and self._was_cut:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from gitcp.steps.back.point import (
     shorten_names,
     sort_newest_first,
 )
+from gitcp.text import replace
 from gitcp.text.short_ids import shorten_id
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.text import value_class
+from gitcp.text import map_fields, replace, value_class
 
 
 @value_class
@@ -49,3 +49,11 @@ def test_nothing_else_fits_in() -> None:
         Place(line=1)  # type: ignore[call-arg]
     with pytest.raises(AttributeError):
         Place("a", 1, column=4)  # type: ignore[call-arg]
+
+
+def test_a_copy_has_other_values_of_some_fields() -> None:
+    place = Place("a", 1)
+    assert replace(place, line=2) == Place("a", 2)
+    assert map_fields(place) == {"path": "a", "line": 1, "revision": "HEAD"}
+    with pytest.raises(AttributeError):
+        replace(place, column=1)
