@@ -103,7 +103,8 @@ class Finder:
             spec = _find_file(name, where[0][0])
         elif name not in _LARGE:
             return None
-        spec = spec or PathFinder.find_spec(name, *where)
+        if spec is None:
+            spec = PathFinder.find_spec(name, *where)
         if spec and spec.loader:
             spec.loader = _LazyLoader(spec.loader)  # type: ignore[assignment]
         return spec

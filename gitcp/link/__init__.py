@@ -146,7 +146,7 @@ def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
 
 def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     """Rename a stream for the new base if one of its files still differs from it."""
-    files: set[str] = set()
+    files = set[str]()
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
             files.update(stream["files"])

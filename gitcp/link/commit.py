@@ -258,7 +258,7 @@ def match_sessions(
         git.append_trace("match", f"'{session_id}': {found.paths} {found.reasons}")
         if found.shared or how:
             linked[session_id] = found.build_linked(how or "content")
-    shared_paths: set[str] = set()
+    shared_paths = set[str]()
     for part in linked.values():
         shared_paths.update(part["paths"])
     for path in shared_paths:
@@ -581,7 +581,7 @@ def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     from gitcp.checkpoints import stored
 
     lists = (stored.list_session_ids(repo, one) for one in checkpoint_ids)
-    found: set[str] = set()
+    found = set[str]()
     for ids in lists:
         found.update(filter(None, ids))
     return found

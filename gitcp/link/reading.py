@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp import git
 from gitcp.errors import Error
 from gitcp.git.repo import Repo
 from gitcp.link import relink, unread
 from gitcp.record import is_off, match, open_context
+from gitcp.text import console
 
 
 def settle_here() -> None:
@@ -36,4 +35,4 @@ def look_at_head(repo: Repo) -> None:
         git.append_trace("settle", f"not now: {e}")
     else:
         if message:
-            print(f"gitcp: {message}", file=sys.stderr)
+            console.tell(f"gitcp: {message}")

@@ -112,7 +112,7 @@ def _tell_others(repo: Repo, work: Work, shown: Sequence[str]) -> None:
     """Say whose turn is shown where others have work that is not committed, too."""
     others = [name for name in work.list_sessions() if name not in shown]
     if others:  # they may have committed their lines of a file that has changed since
-        at_work: set[str] = set()
+        at_work = set[str]()
         for paths in open_work.read_open_work(repo, []).places.values():
             for session_ids in paths.values():
                 at_work.update(session_ids)

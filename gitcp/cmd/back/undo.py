@@ -114,7 +114,7 @@ def _list_steps(repo: Repo, args: Namespace) -> int:
     if not logged:
         print(_NOTHING)
         return OK
-    known: dict[str, str] = {}
+    known = dict[str, str]()
     if any(step.point for step in logged):
         listed = points.list_points(repo, everywhere=True)
         known = {point.id: going_back.name_moment(point) for point in listed}
@@ -155,9 +155,9 @@ class Agreement:
             if self._args.json:
                 cli.write_records([{"type": "plan", **prepared.plan.make_record()}])
             return False
-        edited: list[str] = []
-        deleted: list[str] = []
-        others: list[str] = []
+        edited = list[str]()
+        deleted = list[str]()
+        others = list[str]()
         for action in prepared.todo:
             if action.yours and action.was is None:
                 deleted.append(action.path)
@@ -203,7 +203,7 @@ class MoveAgreement(Agreement):
         agreed = super().__call__(prepared, moved)
         if (self._terminal or args.dry_run) and not args.json:  # below the plan, which may be long
             since = undo.count_commits_since(self._repo, oldest)
-            notes: list[str] = []
+            notes = list[str]()
             if since:
                 counted = count_noun(since.count, "commit")
                 notes.append(f"{counted} since, the newest {since.newest}")

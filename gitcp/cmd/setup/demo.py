@@ -161,7 +161,7 @@ class Scene:
         with open(os.path.join(self.repo, ".claude", "settings.local.json"), encoding="utf-8") as f:
             groups = json.load(f)["hooks"].get(event, ())
         matching = (g for g in groups if re.fullmatch(g.get("matcher") or ".*", tool))
-        found: list[str] = []
+        found = list[str]()
         for group in matching:
             for hook in group["hooks"]:
                 found.append(hook["command"])

@@ -106,7 +106,7 @@ def run(argv: Sequence[str]) -> int:
         return _enable(args, options)
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
-        agreed: list[str] = []
+        agreed = list[str]()
         if options.destination in places.list_remotes(repo):
             there = places.find_places(repo, options.destination)
             agreed = [f"would agree to send checkpoints to '{place.url}'" for place in there]
