@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.stored import Content, SessionEntry
     from gitcp.git.repo import Repo
 
-_VERSION = 3  # higher with each change of what is kept
+_VERSION = 4  # higher with each change of what is kept
 _ROOM = 4 << 20  # bytes of the file
 _LONGEST = 1000  # characters of a prompt
 _LARGEST = 1 << 20  # bytes of a transcript that is read for the prompt alone
@@ -42,20 +42,28 @@ class Heads:
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
         self._known: dict[str, Head] | None = None  # by blob
+        self._changed = False
 
-    def read(self, entries: Iterable[SessionEntry]) -> dict[str, Head]:
+    def read(self, entries: Iterable[SessionEntry], with_prompts: bool = True) -> dict[str, Head]:
         """The heads of sessions, by session id: of those whose client may store tasks as sessions,
-        and of those whose metadata name no prompt, if their transcripts are not large."""
+        and, with prompts, of those whose metadata name none, if their transcripts are not large."""
         asked: dict[str, tuple[str, str]] = {}  # blob -> (session id, agent)
         for entry in entries:
             agent = format.get_text(entry["metadata"], "agent")
             blob = _find_first_blob(entry)
-            if blob and (find_client(agent).load_head_reader() or self._is_asked(entry, blob)):
+            if not blob:
+                continue
+            has_tasks = find_client(agent).load_head_reader() is not None
+            if has_tasks or (with_prompts and self._is_asked(entry, blob)):
                 asked[blob] = entry["session_id"], agent
         if not asked:
             return {}
         known = self._load()
-        self._read_blobs([blob for blob in asked if blob not in known], asked)
+        unread: list[str] = []
+        for blob in asked:
+            if blob not in known or (with_prompts and known[blob].prompt is None):
+                unread.append(blob)
+        self._read_blobs(unread, asked, with_prompts)
         return {asked[blob][0]: known[blob] for blob in asked if blob in known}
 
     def _is_asked(self, entry: SessionEntry, blob: str) -> bool:
@@ -78,6 +86,14 @@ class Heads:
             return None
         return self._load().get(_find_first_blob(entry))
 
+    def note(self, entry: SessionEntry, transcript: bytes) -> Head:
+        """The head of a session whose whole transcript was read for something else."""
+        head = _read_head(transcript, format.get_text(entry["metadata"], "agent"))
+        if head.parent and len(list_chunks(entry["files"])) == 1:
+            self._load()[_find_first_blob(entry)] = head
+            self._changed = True
+        return head
+
     def add(self, parts: Iterable[Part], entries: Iterable[SessionEntry]) -> None:
         """Add `parent` and `title` to the parts of sessions of which they are known, and the prompt
         where the metadata name none."""
@@ -99,30 +115,35 @@ class Heads:
             self._known = {blob: heads.Head(*fields) for blob, fields in kept.items()}
         return self._known
 
-    def _read_blobs(self, unread: Sequence[str], asked: dict[str, tuple[str, str]]) -> None:
+    def _read_blobs(
+        self, unread: Sequence[str], asked: dict[str, tuple[str, str]], with_prompts: bool
+    ) -> None:
         if not unread:
             return
         known = self._load()
         for blob, answer in zip(unread, self._repo.objects.read_each(unread), strict=True):
             if answer:
-                known[blob] = _read_head(answer[2], asked[blob][1])
-                known[blob].may_edit = agent_words.may_have_edit(answer[2])
-                if not known[blob].parent:
+                head = _read_head(answer[2], asked[blob][1])
+                if with_prompts and not head.parent:
                     sent = conversation.list_prompts(answer[2], load_entry) or [""]
-                    known[blob].prompt = sent[-1][:_LONGEST]
-        kept = {blob: astuple(head) for blob, head in known.items()}
+                    head.prompt = sent[-1][:_LONGEST]
+                known[blob] = head
+                self._changed = True
+        self.save()
+
+    def save(self) -> None:
+        """Keep what was read; in a repository that cannot be written, nothing."""
+        if not self._changed:
+            return
+        self._changed = False
+        kept = {blob: astuple(head) for blob, head in self._load().items()}
         data = seal_value(_VERSION, kept)
         if len(data) > _ROOM:
             return
         try:
             write_private(self._repo, _locate(self._repo), data)
-        except (Error, OSError) as e:  # a repository that cannot be written
+        except (Error, OSError) as e:
             git.append_trace("files", str(e))
-
-
-def is_of_task(transcript: bytes, agent: str) -> bool:
-    """Whether a transcript of a client is that of a task."""
-    return _read_head(transcript, agent).parent != ""
 
 
 def _read_head(transcript: bytes, agent: str) -> Head:
@@ -132,6 +153,9 @@ def _read_head(transcript: bytes, agent: str) -> Head:
     if reader is None:
         return heads.Head()
     head: Head = reader.read_head(transcript)
+    if head.parent:
+        head.prompt = ""
+        head.may_edit = agent_words.may_have_edit(transcript)
     return head
 
 

@@ -23,13 +23,14 @@ PATCH = "*** Begin Patch"
 _HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
-_EDIT_MARKS = (b"old_str", b"oldString", CREATED.encode(), PATCH.encode())
+# One of these is in each of the above, as a transcript spells it.
+EDIT_MARKS = (b"old_str", b"oldString", b"File created", b"*** Begin Patch")
 
 
 def may_have_edit(transcript: bytes) -> bool:
     """Whether a call in a transcript may have edited or created a file in words that tell what it
     wrote."""
-    return any(mark in transcript for mark in _EDIT_MARKS)
+    return any(mark in transcript for mark in EDIT_MARKS)
 
 
 def list_paths(text: str) -> list[str]:

@@ -150,7 +150,8 @@ class _Reader:
             entry = pick_session(checkpoint, session_id)
         except Error:
             return
-        head = self._heads.read([entry]).get(session_id)
+        heads = self._heads.read([entry], with_prompts=False)
+        head = heads.get(session_id)
         title = ""
         parent = ""
         if head is not None:

@@ -69,7 +69,8 @@ def read_stored(repo: Repo) -> StoredSessions:
             session.entries.append((checkpoint["checkpoint_id"], entry))
             session.last = max(session.last, parse_time(entry["metadata"].get("created_at")))
     listed = [entry for session in stored.values() for _, entry in session.entries]
-    known_heads = heads.Heads(repo).read(listed)
+    reader = heads.Heads(repo)
+    known_heads = reader.read(listed, with_prompts=False)
     for name, session in stored.items():
         root = _find_root(name, known_heads)
         if root == name:

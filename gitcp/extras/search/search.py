@@ -256,7 +256,7 @@ def _name_head(head: Head | None) -> str:
     """What a session is called: its last prompt, else its title; '' for neither."""
     if head is None:
         return ""
-    prompt = prompt_text.read_first_line(head.prompt)
+    prompt = prompt_text.read_first_line(head.prompt or "")
     if prompt:
         return f"> {prompt}"
     return head.title

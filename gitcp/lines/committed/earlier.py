@@ -548,8 +548,7 @@ class Earlier:
     def _has_any(self, other: _Changed, wanted: Set[bytes]) -> bool:
         """Whether a path had one of the wanted lines."""
         text = self._read_text(other.old)
-        # Asked this way round it takes no look at each line of the text.
-        return text is not None and not text.carried.places.keys().isdisjoint(wanted)
+        return text is not None and not text.hard_keys.isdisjoint(wanted)
 
     def _read_source(self, other: _Changed) -> moves.Source:
         """What a path had, and the lines of it that the commit removed; all paths of the commit ask

@@ -36,6 +36,11 @@ class Text:
         return carry.Text(lines)  # its last line is white space without a newline
 
     @cached_property
+    def hard_keys(self) -> frozenset[bytes]:
+        """The keys by which a line of it is looked for among those that another file has."""
+        return frozenset(self.carried.hard_keys)
+
+    @cached_property
     def _flat(self) -> bytes:
         """The content without white space."""
         return ids.remove_space(self._data)

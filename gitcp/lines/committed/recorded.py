@@ -7,7 +7,6 @@ import os
 import re
 from functools import cached_property
 
-from gitcp.agents.transcripts import agent_words
 from gitcp.checkpoints import format, heads, links, listing, notes, recorded_edits
 from gitcp.checkpoints.format import exports, line_authors
 from gitcp.checkpoints.format.line_authors import BEGUN, ENDED, Recording
@@ -113,20 +112,19 @@ class Recorded:
         transcripts = {s["session_id"]: self._read_transcript(checkpoint_id, s) for s in sessions}
         return {session: data for session, data in transcripts.items() if data}
 
-    def read_transcript(self, record: LineRecord) -> bytes:
-        """The transcript of a record's session; b"" if it is not here."""
+    def read_telling(self, record: LineRecord) -> bytes | None:
+        """The transcript of a record's session; b"" if it is not here.  None for that of a task
+        that edited nothing, which is read once."""
         session = self._find_entry(record)
         if session is None:
             return b""
-        return self._read_transcript(record["checkpoint_id"], session)
-
-    def is_idle_task(self, record: LineRecord) -> bool:
-        """Whether it is known without its transcript that a record is of a task without an edit."""
-        session = self._find_entry(record)
-        if session is None:
-            return False
         head = self._heads.find_whole(session)
-        return head is not None and head.parent != "" and not head.may_edit
+        if head is not None and head.is_idle:
+            return None
+        transcript = self._read_transcript(record["checkpoint_id"], session)
+        if head is None and self._heads.note(session, transcript).is_idle:
+            return None
+        return transcript
 
     def _find_entry(self, record: LineRecord) -> SessionEntry | None:
         """What a checkpoint has of a record's session."""
@@ -150,6 +148,7 @@ class Recorded:
 
     def forget(self) -> None:
         """Forget what was read, so that memory does not grow with the number of checkpoints."""
+        self._heads.save()
         self._records.clear()
         self._place_by_id.clear()
         self._stored.clear()
@@ -213,14 +212,11 @@ def _find_proof(
         return None, False
     if oids is None:
         return None, True
-    if readers.recorded.is_idle_task(record):
+    transcript = readers.recorded.read_telling(record)
+    if transcript is None:
         return ({}, {}), True  # nobody counts the turns of a task
-    transcript = readers.recorded.read_transcript(record)
     if len(transcript) > _LARGEST:
         return None, True
-    agent = str(record["metadata"].get("agent") or "")
-    if not agent_words.may_have_edit(transcript) and heads.is_of_task(transcript, agent):
-        return ({}, {}), True
     lacks: list[str] = []
 
     def read(oid: str) -> bytes | None:

@@ -9,6 +9,7 @@ import pytest
 
 from gitcp.agents import is_reading, name_call
 from gitcp.agents.reading import conversation
+from gitcp.agents.transcripts import agent_words
 from gitcp.lines import proven
 
 LINE, OTHER = "a line that tells", "another line that tells"
@@ -159,3 +160,9 @@ def test_a_call_whose_id_was_redacted_is_named_by_its_input() -> None:
 )
 def test_a_tool_that_only_reads_makes_no_edit(tool: str, expected: bool) -> None:
     assert is_reading(tool) == expected
+
+
+def test_each_word_by_which_an_edit_is_known_has_its_mark() -> None:
+    for word in (*agent_words.OLD, agent_words.CREATED, agent_words.PATCH):
+        assert agent_words.may_have_edit(word.encode()), word
+    assert not agent_words.may_have_edit(b'{"file_path": "f", "content": "old str"}')
