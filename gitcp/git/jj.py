@@ -204,6 +204,17 @@ def read_here(root: str) -> Change:
     return _parse_change(answer)
 
 
+def list_other_parents(root: str, head: str) -> list[str]:
+    """The parents of `@` beside HEAD, which is the first; [] where jj does not answer."""
+    try:
+        change = read_here(root)
+    except (GitError, NoJj):
+        return []
+    if head not in change["parents"]:
+        return []  # HEAD was moved since by git
+    return [oid for oid in change["parents"] if oid != head]
+
+
 def _find_operation(root: str) -> bytes:
     """The id of jj's last operation; b"" if there are several, or jj stores it elsewhere."""
     try:

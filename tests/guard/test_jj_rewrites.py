@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.guard.working_copies import Copy
+from tests.guard.working_copies import A, Copy
 from tests.support import warm
 from tests.support.clients.calls import run as run_shell
 from tests.support.harness import Agent
@@ -249,6 +249,21 @@ def open_files(copy: Copy) -> list[str]:
     return [path for record in records for path in record.get("files_touched", ())]
 
 
+def blamed(copy: Copy, path: str) -> list[tuple[str, str]]:
+    """The subject of each line's commit ("" of a line that is not committed), and whose it is."""
+    done = warm.run("blame", "--json", "--", path, cwd=copy.path)
+    assert done.returncode == 0, done
+    said = []
+    for record in map(json.loads, done.stdout.splitlines()):
+        subject = ""
+        if record["commit"].strip("0"):
+            subject = copy.jj(
+                "log", "--no-graph", "-r", record["commit"], "-T", "description.first_line()"
+            )
+        said.append((subject, record["session_id"]))
+    return said
+
+
 def test_what_any_parent_of_the_working_copy_has_is_committed(new_copy: NewCopy) -> None:
     copy = new_copy("colocated")
     a, _ = copy.pair()
@@ -262,7 +277,14 @@ def test_what_any_parent_of_the_working_copy_has_is_committed(new_copy: NewCopy)
     a.stop()
     copy.jj("parallelize", "@--::@-")
     assert open_files(copy) == []
+    lines_of_a = [("first", A), *[("base", A)] * 20, ("last", A)]
+    assert blamed(copy, "shared.txt") == lines_of_a
+    why = json.loads(warm.run("why", "--json", "three.txt:1", cwd=copy.path).stdout)
+    assert (why["session_id"], why["commit"]["subject"]) == (A, "last")
     a.turn("more", {"three.txt": "by A\nthree.txt\nmore\n"})
+    copy.write("three.txt", "mine\nby A\nthree.txt\nmore\n")
+    assert blamed(copy, "three.txt") == [("", ""), ("last", A), ("last", A), ("", A)]
+    copy.write("three.txt", "by A\nthree.txt\nmore\n")
     assert open_files(copy) == ["three.txt"]
     copy.write("three.txt", "by A\nthree.txt\n")
     (copy.path / "two.txt").unlink()

@@ -10,12 +10,12 @@ import os
 import re
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from itertools import islice
 
 from gitcp.errors import USAGE, Error, GitError, UsageError
-from gitcp.git import AS_UTF8, build_fetch_env, decode_name, encode_name, refs
+from gitcp.git import AS_UTF8, build_fetch_env, decode_name, encode_name, jj, refs
 from gitcp.git.objects import patches
 from gitcp.git.repo import Repo
 from gitcp.lines import absent, blame_options, porcelain
@@ -23,7 +23,7 @@ from gitcp.text.ids import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from gitcp.checkpoints.format.line_authors import Author
@@ -125,31 +125,69 @@ def _start_git(
     # Filters and textconv are the person's.
     options = "-c", "core.useReplaceRefs=false", *AS_UTF8, "blame"
     words: list[str | bytes] = [*options, *map(encode_name, args)]
+    until_read = ExitStack()
+    git = until_read.enter_context(_join_parents(git))
     running = git.start(*words, env=build_fetch_env(), filters=True)
 
     def finish() -> Output:
-        try:
-            return read(running)
-        except GitError as e:
-            refused = e
-        if refused.git_status == USAGE:
-            usage = str(refused.shorten()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
-            raise UsageError(usage.removeprefix("error: ")) from None
-        named = re.search(_OBJECT, refused.complaint)  # it is missing
-        if named:
-            around = absent.stand_in_history(Repo.find(git.cwd), candidates)
-        else:
-            around = _complete_repository(git, candidates)
-        with around as env:
-            if not env:
-                raise refused.shorten() from None
-            again = git.start(*words, env={**build_fetch_env(), **env}, filters=True)
+        with until_read:
             try:
-                return read(again)
+                return read(running)
             except GitError as e:
-                raise e.shorten() from None
+                refused = e
+            if refused.git_status == USAGE:
+                usage = str(refused.shorten())
+                usage = usage.replace("usage: git ", "no file given\nusage: gitcp ", 1)
+                raise UsageError(usage.removeprefix("error: ")) from None
+            named = re.search(_OBJECT, refused.complaint)  # it is missing
+            if named:
+                around = absent.stand_in_history(Repo.find(git.cwd), candidates)
+            else:
+                around = _complete_repository(git, candidates)
+            with around as env:
+                if not env:
+                    raise refused.shorten() from None
+                again = git.start(*words, env={**build_fetch_env(), **env}, filters=True)
+                try:
+                    return read(again)
+                except GitError as e:
+                    raise e.shorten() from None
 
     return finish
+
+
+@contextmanager
+def _join_parents(git: Git) -> Iterator[Git]:
+    """Yield the git that blames the worktree on all parents of jj's `@`, as on those of a merge
+    that is not committed: git knows the first alone.
+
+    Its directory has what the worktree's own has, and a MERGE_HEAD that names the others."""
+    if not jj.find_root(git.cwd):
+        yield git
+        return
+    repo = Repo.find(git.cwd)
+    head = refs.read_head(repo) or ""
+    others: list[str] = []
+    if repo.jj:
+        others = jj.list_other_parents(repo.worktree, head)
+    if not others:
+        yield git
+        return
+    with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
+        own = {"HEAD": head, "MERGE_HEAD": "\n".join(others), "commondir": repo.common}
+        for name in os.listdir(repo.git_dir):
+            if name not in own:
+                os.symlink(os.path.join(repo.git_dir, name), os.path.join(folder, name))
+        env = _write_git_dir(folder, repo.worktree, own)
+        yield git.copy_with(None, env)
+
+
+def _write_git_dir(folder: str, top: str, files: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a worktree whose git directory is folder, with these files of a line."""
+    for name, line in files.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(encode_name(f"{line}\n"))
+    return {"GIT_DIR": folder, "GIT_WORK_TREE": top}
 
 
 @contextmanager
@@ -218,13 +256,9 @@ def _write_first_commit(git: Git, folder: str) -> dict[str, str]:
     tree = git.run("mktree", env=env)[1].strip()
     commit = b"tree %s\nauthor <> 0 +0000\ncommitter <> 0 +0000\n\n" % tree
     write = "hash-object", "-t", "commit", "-w", "--stdin"
-    for name, content in (
-        ("HEAD", git.run(*write, stdin=commit, env=env)[1]),
-        ("commondir", common + b"\n"),
-    ):
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(content)
-    work = {"GIT_DIR": folder, "GIT_WORK_TREE": decode_name(top)}
+    head = git.run(*write, stdin=commit, env=env)[1].strip()
+    own = {"HEAD": head.decode(), "commondir": decode_name(common)}
+    work = _write_git_dir(folder, decode_name(top), own)
     return {**work, "GIT_ALTERNATE_OBJECT_DIRECTORIES": env["GIT_OBJECT_DIRECTORY"]}
 
 

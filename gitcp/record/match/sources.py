@@ -108,7 +108,12 @@ class MatchCase:
             if self.since and read_commit(self.repo.objects, self.since):
                 from gitcp.git.objects.object_lists import list_commits
 
-                self._newer = list_commits(self.repo, *args, self.head, f"^{self.since}")
+                tips = [self.head]
+                if self.repo.jj:
+                    from gitcp.git import jj
+
+                    tips += jj.list_other_parents(self.repo.worktree, self.head)
+                self._newer = list_commits(self.repo, *args, *tips, f"^{self.since}")
         return self._newer
 
     def list_fresh(self) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from gitcp.errors import GitError, NoJj
 from gitcp.git import jj
 from gitcp.git.objects import Lookup, compare_trees, find_file, find_tree, merging
 
@@ -26,8 +25,8 @@ class Committed:
         self.tree = find_tree(repo.objects, head)
         self._lookup = Lookup(repo.objects, self.tree)
         self.merged: dict[str, Version] = {}
-        if head:
-            for other in _list_other_parents(repo, head):
+        if head and repo.jj:
+            for other in jj.list_other_parents(repo.worktree, head):
                 self._merge(head, other)
 
     def find(self, path: str) -> Version:
@@ -52,19 +51,6 @@ class Committed:
             merged, _ = merging.merge_versions(old, ours, new, merge)
             if merged != ours:
                 self.merged[path] = merged
-
-
-def _list_other_parents(repo: Repo, head: str) -> list[str]:
-    """The parents of `@` beside HEAD."""
-    if not repo.jj:
-        return []
-    try:
-        change = jj.read_here(repo.worktree)
-    except (GitError, NoJj):
-        return []
-    if head not in change["parents"]:
-        return []  # HEAD was moved since by git
-    return [oid for oid in change["parents"] if oid != head]
 
 
 def _find_merge_base(repo: Repo, one: str, other: str) -> str | None:
