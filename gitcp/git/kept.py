@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ROOM = {
     "beginning": 1 << 12,
     "lost": 1 << 12,
+    "settled": 1 << 19,
     "tallies": 8 << 20,
     "clean": 4 << 20,
     "drawn": 24 << 20,

@@ -364,6 +364,7 @@ KINDS = (
             for name, meaning in (
                 ("beginning", "the first recorded commit"),
                 ("lost", "links that commits have lost"),
+                ("settled", "what commits have nothing of, at most 512 KiB"),
                 ("tallies", "sums of commits, at most 8 MiB"),
                 ("clean", "texts without secrets, by digest, at most 4 MiB"),
                 ("drawn", "drawn hunks, at most 24 MiB"),

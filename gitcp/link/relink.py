@@ -9,6 +9,7 @@ from gitcp import git
 from gitcp.checkpoints import links, listing, notes, stored
 from gitcp.errors import Error
 from gitcp.git import refs
+from gitcp.git.kept import Kept, make_key
 from gitcp.git.objects import read_commit
 from gitcp.lines import carried
 from gitcp.link import condense, follow_head, unhooked
@@ -73,7 +74,10 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     repo = ctx.repo
     head = ctx.head
     case = MatchCase(repo, head, since=read_looked(repo) or _find_start(repo))
-    reconcile(case, AMENDED)
+    asked = Kept(repo, "settled", "1")
+    is_asked = bool(asked.find(_make_key(case)))
+    if not is_asked:
+        reconcile(case, AMENDED)
     waiting = False
     until = monotonic() + SECONDS
     for marker in others.read_here(repo):
@@ -83,18 +87,31 @@ def settle_links(ctx: Context, settled: str = "") -> int:
             waiting = True  # it settles at its next event
             continue
         _settle_session(ctx, marker["session_id"], head)
+        is_asked = False  # its links are new
         if monotonic() > until:
             waiting = True  # the next event goes on
             break
-    made = reconcile(case, SETTLE)
-    _settle_removed(ctx, case)
+    made: list[Pair] = []
+    if not is_asked:
+        made = reconcile(case, SETTLE)
+        _settle_removed(ctx, case)
     if case.done and not waiting:
         write_looked(repo, case.done)
+    elif case.done == head:
+        asked.keep(_make_key(case), True)
+        asked.save()
     restored = [link["commit"] for link in made if link["how"] == "lost"]
     if not restored:
         return 0
     made_here = refs.select_made(refs.list_head_moves(repo))
     return sum(oid not in made_here for oid in restored)
+
+
+def _make_key(case: MatchCase) -> bytes:
+    """What the links of commits up to HEAD depend on while sessions at work have still to follow
+    it."""
+    repo = case.repo
+    return make_key(repo.git_dir, case.head, case.since, refs.read_ref(repo, notes.REF))
 
 
 def _find_start(repo: Repo) -> str:

@@ -12,7 +12,8 @@ import time
 from gitcp import git
 from gitcp.checkpoints import listing, recorded_edits
 from gitcp.checkpoints.format import line_authors
-from gitcp.checkpoints.stored import find_checkpoint, read_checkpoint
+from gitcp.checkpoints.stored import Places, find_checkpoint, read_checkpoint
+from gitcp.git.kept import Kept, make_key
 from gitcp.git.objects import parse_ident, read_changes, read_commit
 from gitcp.record import match
 from gitcp.record.match import holding
@@ -230,6 +231,8 @@ class Search:
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
         self._beside = beside
         self._works: dict[str, list[Work]] = {}
+        self._places = Places(repo)
+        self._settled = Kept(repo, "settled", "1")
         self.asked = ""
 
     def is_late(self) -> bool:
@@ -254,16 +257,17 @@ class Search:
         for target in targets:
             is_first = bool(target.oid) and not self.asked
             if self.is_late() and not is_first:
-                return
+                break
             if is_first:
                 matches = [*self._match(target, float("inf"))]
             else:
                 matches = [*self._match(target, self._until)]
                 if target.oid and self.is_late():
-                    return
+                    break
             ids = self._select_allowed(holding.choose_candidate(matches), target)
             yield target, {name: self._tell_how(name, target) for name in ids}
             self.asked = target.oid
+        self._settled.save()
 
     def _select_allowed(self, ids: Sequence[str], target: Target) -> list[str]:
         """Those of the ids that a commit lacks and that nobody refused."""
@@ -310,9 +314,31 @@ class Search:
         for commit in self.commits:
             if time.monotonic() >= until:
                 return
-            for work in self.read_works(commit):
-                if holding.is_any(work.hold(change)):
-                    yield work.leave_out(self._list_carriers(work.checkpoint_id, commit, target))
+            for work in self._select_held(commit, target, change):
+                yield work.leave_out(self._list_carriers(work.checkpoint_id, commit, target))
+
+    def _select_held(self, commit: Commit, target: Target, change: Change) -> list[Work]:
+        """The works of a commit of which target has something.  That it has nothing is kept until a
+        checkpoint of the commit is another one."""
+        key = self._make_key(commit, target)
+        if key and self._settled.find(key):
+            return []
+        works = self.read_works(commit)
+        held = [work for work in works if holding.is_any(work.hold(change))]
+        if key and not held:
+            self._settled.keep(key, True)
+        return held
+
+    def _make_key(self, commit: Commit, target: Target) -> bytes:
+        """What tells target, a commit and its checkpoints from all others; b"" while target is
+        being made, and where a checkpoint is not stored."""
+        if not target.oid:
+            return b""
+        ids = listing.list_linked(self._repo.objects, commit["oid"])
+        stored = [self._places.find_checkpoint(checkpoint_id) for checkpoint_id in ids]
+        if None in stored:
+            return b""
+        return make_key(target.oid, commit["oid"], stored)
 
     def _list_carriers(self, checkpoint_id: str, commit: Commit, target: Target) -> list[Commit]:
         """Return the commits with an id that target is based on."""

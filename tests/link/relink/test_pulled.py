@@ -11,11 +11,20 @@ import pytest
 from gitcp.checkpoints import listing
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
-from gitcp.record.match import Target
+from gitcp.record.match import Target, holding
 from gitcp.record.match.candidates import Search
+from tests.git.traced import processes
 from tests.support import warm
 from tests.support.harness import V1, World
 from tests.support.linking import logged, noted, shell, sound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.record.match.change import Change
+    from gitcp.record.match.holding import Held
+    from gitcp.text.record_types import Recorded
 
 LINES = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
 CONFLICT = "a merge with a conflict"
@@ -168,6 +177,51 @@ def test_a_search_whose_time_is_up_settles_one_commit_and_leaves_the_others(
         found = [(target.oid, [*ids]) for target, ids in search.find_missing(targets)]
     assert found == [(targets[0].oid, want[1])]
     assert search.asked == targets[0].oid
+
+
+def test_what_has_nothing_of_some_work_is_not_compared_with_it_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+    hold = holding.hold
+
+    def count(work: list[Recorded], change: Change, *without: Sequence[Change]) -> Held:
+        compared.extend(entry["path"] for entry in work)
+        return hold(work, change, *without)
+
+    monkeypatch.setattr(holding, "hold", count)
+    shell(world, "echo o >other; git add other; git commit -qm other; git branch side HEAD~")
+    other = world.head
+    world.git("switch", "-q", "side")
+    agent = world.agent("session-a")
+    for path in ("one.py", "two.py"):
+        agent.turn("write", {path: LINES})
+        world.commit()
+        repo = Repo.find(str(world.path))
+        with Objects(repo):
+            for _ in range(2):
+                search = Search(repo, listing.list_beside(repo, [other], 50), 10.0, None)
+                targets = [Target(repo.objects, other)]
+                assert [ids for _, ids in search.find_missing(targets)] == [{}]
+        assert compared == [path], "what is new, and once"
+        compared.clear()
+
+
+def test_a_second_prompt_asks_nothing_while_another_session_has_still_to_follow_head(
+    world: World, tmp_path: Path
+) -> None:
+    world.agent("session-b").prompt("a long turn")
+    want = pull_merge(world, tmp_path, "squash")
+    trace = tmp_path / "trace"
+    world.env["GITCP_TRACE"] = str(trace)
+    agent, asked = world.agent("session-c"), []
+    for _ in range(3):
+        agent.prompt("go on")
+        asked.append([name for name in processes(trace) if "rev-list" in name or "log" in name])
+        trace.unlink()
+        agent.stop()
+    assert newest(world, 1) == want
+    assert asked[0] and asked[1:] == [[], []]
 
 
 READERS = (["status"], ["log", "-n1"], ["why", "one.py:1"], ["blame", "one.py"])
