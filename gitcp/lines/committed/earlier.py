@@ -644,25 +644,34 @@ class Earlier:
         self, walk: Walk, place: CommitPath, lines: Sequence[int]
     ) -> dict[int, Spot]:
         """line -> the earlier place of significant lines that the path and an earlier content of it
-        have once."""
+        have once; with its white space, a line that the path has with other white space, too."""
         if not lines:
             return {}
         text = self._read_text(walk.map_steps(place[1])[place[0]][1])
         if text is None:
             return {}
         keys = {n: text.keys[n - 1] for n in lines if n <= len(text.keys)}
-        telling = line_evidence.select_significant(
-            {k for k in keys.values() if text.places[k] >= 0}
-        )
-        left = {key: n for n, key in keys.items() if key in telling}
+        telling = line_evidence.select_significant({*keys.values()})
+        left: dict[bytes, int] = {}
+        doubled: dict[bytes, int] = {}  # with its white space: it is there with other one, too
+        for number, key in keys.items():
+            if key in telling and text.places[key] >= 0:
+                left[key] = number
+            elif key in telling and number <= len(text.carried.lines):
+                doubled[text.carried.lines[number - 1]] = number
+        doubled = {line: n for line, n in doubled.items() if text.exact_places[line] >= 0}
         spots: dict[int, Spot] = {}
         for found, oid in islice(self._list_versions(walk, place), _VERSIONS):
-            if not left:
+            if not (left or doubled):
                 break
             source = self._read_text(oid)
             if source:
                 had = line_moves.find_once(source, left.keys())
                 sources = {left.pop(key): index + 1 for key, index in had.items()}
+                for line in [*doubled]:
+                    index = source.exact_places.get(line, -1)
+                    if index >= 0:
+                        sources[doubled.pop(line)] = index + 1
                 spots |= self._follow([found], place[1], oid, sources)
         return spots
 

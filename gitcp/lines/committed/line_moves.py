@@ -58,12 +58,22 @@ class Text:
     @cached_property
     def places(self) -> dict[bytes, int]:
         """key -> the index of the only line that reads so; -1 for several."""
-        count = len(self.keys)
-        last = dict(zip(self.keys, range(count), strict=True))
-        if len(last) == count:
-            return last
-        first = dict(zip(reversed(self.keys), range(count - 1, -1, -1), strict=True))
-        return {key: index if first[key] == index else -1 for key, index in last.items()}
+        return _index_lines(self.keys)
+
+    @cached_property
+    def exact_places(self) -> dict[bytes, int]:
+        """line, with its white space -> the same."""
+        return _index_lines(self.carried.lines)
+
+
+def _index_lines(lines: Sequence[bytes]) -> dict[bytes, int]:
+    """line -> its index; -1 for several."""
+    count = len(lines)
+    last = dict(zip(lines, range(count), strict=True))
+    if len(last) == count:
+        return last
+    first = dict(zip(reversed(lines), range(count - 1, -1, -1), strict=True))
+    return {line: index if first[line] == index else -1 for line, index in last.items()}
 
 
 def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # depends on the ground, whose name then begins its key.
 _OWN = "="
 _GROUND = "="  # the key of the ground itself, which save() keeps like the keys with _OWN
-FORMAT = 6  # higher with each change of what is found
+FORMAT = 7  # higher with each change of what is found
 _ROOM = 4 << 20  # bytes of the file
 _SHALLOW = "shallow", "info/grafts"
 _NOTES = "refs/notes/"

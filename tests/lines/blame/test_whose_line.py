@@ -158,6 +158,27 @@ def test_what_the_person_formats_in_a_commit_of_its_own_keeps_its_prompt(
     assert added(world, "HEAD~1..")["agent"] == (3 if how == "ended otherwise" else 1)
 
 
+def test_both_sides_of_a_conflict_with_a_format_keep_their_prompts(world: World, a: Agent) -> None:
+    silent = ("-c", "core.hooksPath=/dev/null")
+    world.env["GIT_EDITOR"] = "true"
+    world.git("switch", "-q", "-c", "side")
+    seven = text("a session", 4, 5, 7, 6)
+    a.turn("write seven", {"f.txt": HERS + seven})
+    world.commit()
+    world.git("switch", "-q", "-")
+    formatted = world.read("f.txt").replace("line", "  line")
+    world.write("f.txt", formatted)
+    world.commit()
+    world.git("switch", "-q", "side")
+    world.git(*silent, "rebase", "-q", "-", ok=False)
+    world.write("f.txt", formatted + seven)
+    world.git("add", "f.txt")
+    world.git(*silent, "rebase", "--continue")
+    assert blame_names(world, "f.txt") == [*WANT, *["session-a"] * 4]
+    asked = ["write four to six", "write four to six", "write seven", "write four to six"]
+    assert prompts(world, "f.txt") == [*PROMPTS, *asked]
+
+
 def test_what_another_session_formats_keeps_its_prompt(world: World, a: Agent) -> None:
     b = world.agent("session-b", tools=True)
     b.prompt("format it")
