@@ -16,7 +16,7 @@ from gitcp.checkpoints.stored import Places, find_checkpoint, read_checkpoint
 from gitcp.git.kept import Kept, make_key
 from gitcp.git.objects import parse_ident, read_changes, read_commit
 from gitcp.record import match
-from gitcp.record.match import holding
+from gitcp.record.match import branches, holding
 from gitcp.record.match.change import find_moves
 
 TYPE_CHECKING = False
@@ -303,6 +303,10 @@ class Search:
             has_own = bool(target.list_ids())
             relation = relate(work.commit, other, is_named, has_own)
             evidence = work.find_enough(change, relation, len(units))
+            held = work.hold(change)
+            if not evidence and other and held.is_all_work:
+                if branches.is_squashed(self._repo, work.oid, target):
+                    evidence = {*held.common}
             if evidence:
                 shared.setdefault(work.oid, {})[work.checkpoint_id] = evidence
         return shared.values()

@@ -8,6 +8,7 @@ Whoever asks "does this change hold that work?" has hold() compare them, and dec
 | `paths`: a file of it | git names both | an amend or a fixup may have other lines |
 | is_any(): a line of it | a person names both, or both are of one session | no other is meant |
 | explain_enough() | a search found both | they may be anybody's |
+| is_same() | a search found the branch of one | so much is not made twice |
 | `is_all_work`, `is_all_change` | whether nothing is left | in doubt something is |
 
 `open_edits` asks it of an edit that was never committed: it may lie in parts at other commits, and
@@ -69,6 +70,12 @@ class Held:
 def is_any(held: Held) -> bool:
     """Whether a commit has anything of a piece of work, braces and the like aside."""
     return any(is_meaningful(unit) for _, unit in held.common)
+
+
+def is_same(held: Held) -> bool:
+    """Whether a commit has all of a piece of work and nothing else, and that tells of it."""
+    is_telling = sum(held.common.values()) >= DISTINCTIVE
+    return is_telling and held.is_all_work and held.is_all_change
 
 
 def explain_enough(

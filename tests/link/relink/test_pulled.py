@@ -115,6 +115,32 @@ def test_a_squash_of_commits_that_only_notes_link_is_linked(world: World, tmp_pa
     sound(world)
 
 
+@pytest.mark.parametrize("others", ["nothing else", "a line more"])
+def test_a_squash_of_single_lines_is_linked_if_it_is_the_whole_branch(
+    world: World, others: str
+) -> None:
+    lines = [f"line {n} of the module\n" for n in range(20)]
+    world.write("one.py", "".join(lines))
+    world.commit()
+    world.git("switch", "-q", "-c", "feature")
+    lines[3] += "line of the session\n"
+    world.agent("session-a").turn("one line", {"one.py": "".join(lines)})
+    [first] = world.commit()
+    lines[16] += "line of the person\n"
+    world.write("one.py", "".join(lines))
+    assert world.commit() == []
+    if others != "nothing else":
+        lines[10] += "line that nobody knows\n"
+    world.git("switch", "-q", "main")
+    world.write("one.py", "".join(lines))
+    forge = "GIT_AUTHOR_NAME=forge GIT_AUTHOR_EMAIL=f@x git -c core.hooksPath=/dev/null"
+    shell(world, f"git branch -q -D feature; git add one.py; {forge} commit -q -m '#1'")
+    world.agent("session-b").start()
+    assert noted(world) == ([first] if others == "nothing else" else [])
+    sound(world, lost=others != "nothing else")
+    assert "empty-link" not in world.gitcp("fsck")
+
+
 def test_a_squash_that_is_pulled_with_the_commits_that_it_holds_is_linked(
     world: World, tmp_path: Path
 ) -> None:
