@@ -369,11 +369,32 @@ def list_beside(
     return found
 
 
+def map_carriers(repo: Repo, tip: str, since: int, most: int) -> dict[str, set[str]]:
+    """checkpoint id -> the commits that carry it, of the newest in the history of tip that carry
+    any, at most so many, made after a time in s since 1970."""
+    oids = _list_carrying(repo, CHECKPOINT_ID, since, f"--max-count={most}", tip)
+    repo.objects.read_ahead(oids)
+    reader = notes.Reader(repo.objects)
+    carriers: dict[str, set[str]] = {}
+    for oid in oids:
+        texts = read_texts(repo.objects, oid, reader)
+        carried = links.list_carried(texts.message, texts.note)
+        for checkpoint_id in carried:
+            carriers.setdefault(checkpoint_id, set()).add(oid)
+    return carriers
+
+
 def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[str]:
     """The commits in the history of tip, made after a time in s since 1970, whose message or note
     has a line with the id, newest first."""
-    grep = f"{commit_message.GREP}[[:space:]]*{checkpoint_id}"
-    args = ["-E", "--regexp-ignore-case", grep, f"--since=@{since}", tip]
+    return _list_carrying(repo, checkpoint_id, since, tip)
+
+
+def _list_carrying(repo: Repo, name: str, since: int, *options: str) -> list[str]:
+    """The commits made after a time, by the options of git log, with a line of an id that the
+    pattern name describes, newest first."""
+    grep = f"{commit_message.GREP}[[:space:]]*({name})"
+    args = ["-E", "--regexp-ignore-case", grep, f"--since=@{since}", *options]
     try:
         out = repo.git.run(*_COMMIT_LOG, f"--notes={notes.REF}", *args)[1]
     except GitError:  # the ref of the notes is damaged

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Changes, Objects
     from gitcp.git.repo import Repo
     from gitcp.record.match import Target
+    from gitcp.record.match.branches import Line
     from gitcp.record.match.change import Change
     from gitcp.record.match.holding import Evidence, Held
     from gitcp.text.record_types import Blob, Commit, Recorded
@@ -213,7 +214,8 @@ class Search:
 
     commits: those whose checkpoints are searched for.  seconds: the time that it may take.
     refused: the ids that are never found, None for those that a person refused.  beside: the oids
-    of those commits that neither git nor a person names, and that HEAD did not lose.
+    of those commits that neither git nor a person names, and that HEAD did not lose.  line: on
+    which no commit has work of one that it is based on, or that is based on it.
 
     asked: the last existing commit whose search ended."""
 
@@ -224,12 +226,14 @@ class Search:
         seconds: float,
         refused: Collection[str] | None,
         beside: Collection[str] = (),
+        line: Line | None = None,
     ) -> None:
         self._repo = repo
         self._refused = refused
         self._until = time.monotonic() + seconds
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
         self._beside = beside
+        self._line = line
         self._works: dict[str, list[Work]] = {}
         self._places = Places(repo)
         self._settled = Kept(repo, "settled", "1")
@@ -304,9 +308,9 @@ class Search:
             relation = relate(work.commit, other, is_named, has_own)
             evidence = work.find_enough(change, relation, len(units))
             held = work.hold(change)
-            if not evidence and other and held.is_all_work:
-                if branches.is_squashed(self._repo, work.oid, target):
-                    evidence = {*held.common}
+            may_be_part = bool(other) and not evidence and held.is_all_work
+            if may_be_part and branches.is_squashed(self._repo, work.oid, target):
+                evidence = {*held.common}
             if evidence:
                 shared.setdefault(work.oid, {})[work.checkpoint_id] = evidence
         return shared.values()
@@ -318,6 +322,8 @@ class Search:
         for commit in self.commits:
             if time.monotonic() >= until:
                 return
+            if self._line and self._line.is_based(commit["oid"], target.oid):
+                continue
             for work in self._select_held(commit, target, change):
                 yield work.leave_out(self._list_carriers(work.checkpoint_id, commit, target))
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 from gitcp.checkpoints import listing
 from gitcp.errors import Error
 from gitcp.git import objects, refs
-from gitcp.git.objects import need_commit, object_lists, read_commit
+from gitcp.git.objects import need_commit, object_lists, parse_ident, read_commit
 from gitcp.record import match
 from gitcp.record.match import Target, candidates, lost, rewrites, sources, taken_back
+from gitcp.record.match.branches import Line
 from gitcp.record.match.sources import (
     AMENDED,
     IN_JJ,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Commit
 
 _RANGE = 2000  # commits of a range that a person names
+_CARRIERS = 200  # linked commits of HEAD's
+_DAY = 86400  # seconds by which clocks may differ
 
 
 def list_picked(case: MatchCase) -> Iterator[Answer]:
@@ -175,36 +178,35 @@ def list_returned(case: MatchCase) -> Iterator[Answer]:
     fresh = case.list_unlinked()
     dropped = taken_back.list_lost(case.repo, case.head)
     beside: list[Commit] = []
+    line = None
     if fresh:
-        beside = _list_beside(case, fresh)
+        line = Line(case.repo, [case.head, f"^{case.since}"])
+        beside = _list_beside(case, fresh, line)
     if not dropped and not beside:
         return
     unnamed = {one["oid"] for one in beside}.difference(one["oid"] for one in dropped)
-    search = case.search([*beside, *dropped], beside=unnamed)
+    search = case.search([*beside, *dropped], beside=unnamed, line=line)
     yield from search_targets(search, case.make_targets(fresh))
     case.note_search(search, fresh)
     taken_back.keep_pending(case.repo, search, dropped, case.head, {})
 
 
-def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
+def _list_beside(case: MatchCase, fresh: Sequence[str], line: Line) -> list[Commit]:
     """The linked commits of the reflog and of branches that are not in the history of every fresh
-    commit, and of which an id is on no other fresh commit.  Those that came with the fresh ones
+    commit, and of which an id is on no other commit of HEAD's.  Those that came with the fresh ones
     count if a merge brought them: then another fresh commit may be their squash."""
     repo = case.repo
     moves = refs.list_head_moves(repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(repo.objects, new))
     bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
     beside = listing.list_beside(repo, bases, MOST + len(fresh), tips)
-    carriers: dict[str, set[str]] = {}
-    for oid in fresh:
-        for checkpoint_id in list_linked(case, oid):
-            carriers.setdefault(checkpoint_id, set()).add(oid)
-    has_merge = object_lists.list_commits(
-        repo, "--merges", "--max-count=1", case.head, f"^{case.since}"
-    )
+    if not beside:
+        return []
+    oldest = min(parse_ident(commit["committer"])[1] for commit in beside)
+    carriers = listing.map_carriers(repo, case.head, oldest - _DAY, _CARRIERS)
 
     def is_unplaced(commit: Commit) -> bool:
-        own = {commit["oid"]} if has_merge else set[str]()
+        own = {commit["oid"]} if line.has_merge else set[str]()
         ids = list_linked(case, commit["oid"])
         return any(carriers.get(checkpoint_id, own) <= own for checkpoint_id in ids)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
+    from gitcp.record.match.branches import Line
     from gitcp.record.match.candidates import Search
     from gitcp.record.match.rewrites import Rewrite
     from gitcp.text.record_types import Commit
@@ -144,12 +145,14 @@ class MatchCase:
         seconds: float = 0.0,
         refused: Collection[str] | None = None,
         beside: Collection[str] = (),
+        line: Line | None = None,
     ) -> Search:
         """Return a search for work of the checkpoints of commits.  seconds: the time that it may
         take, by default that of the case."""
         from gitcp.record.match import candidates
 
-        return candidates.Search(self.repo, commits, seconds or self._seconds, refused, beside)
+        until = seconds or self._seconds
+        return candidates.Search(self.repo, commits, until, refused, beside, line)
 
     def note_search(self, search: Search, oids: Sequence[str]) -> None:
         """Note how far a search in these commits has come."""
