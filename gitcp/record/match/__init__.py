@@ -238,15 +238,37 @@ def locate_taken_back(repo: Repo) -> str:
     return repo.join_own("taken-back")
 
 
-def may_have_lost(repo: Repo) -> bool:
+def locate_read(repo: Repo) -> str:
+    """The hard link to the ORIG_HEAD that was read last."""
+    return repo.join_own("orig-head")
+
+
+def read_left(repo: Repo, head: str) -> str:
+    """Return the commit that a reset may have left, which ORIG_HEAD names; '' if that was read
+    before, unless it is HEAD: a reset from there does not replace the file."""
+    orig = "".join(files.read_words(locate_orig_head(repo), is_object_name))
+    if orig != head and _was_read(repo):
+        return ""
+    return orig
+
+
+def _was_read(repo: Repo) -> bool:
+    """Whether ORIG_HEAD is the file that was read last."""
+    try:
+        return os.path.samefile(locate_orig_head(repo), locate_read(repo))
+    except OSError:
+        return False
+
+
+def may_have_lost(repo: Repo, head: str) -> bool:
     """Return whether HEAD may have lost commits that may be made again."""
-    return os.path.exists(locate_orig_head(repo)) or os.path.exists(locate_taken_back(repo))
+    return os.path.exists(locate_taken_back(repo)) or bool(read_left(repo, head))
 
 
 def reread_orig_head(repo: Repo, head: str) -> None:
     """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
     if files.read_words(locate_orig_head(repo), is_object_name) == [head]:
-        files.remove_private(repo, repo.join_own("orig-head"))
+        files.remove_private(repo, locate_read(repo))
 
 
 def build_change(objects: Objects, parent: str, changes: Changes) -> Change:

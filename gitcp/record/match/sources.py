@@ -301,7 +301,7 @@ def read_staged(repo: Repo, parent: str) -> Changes:
 
 def list_taken_back(case: MatchCase) -> Iterator[Answer]:
     """Ids of commits that HEAD lost, for the commit that is being made."""
-    if not match.may_have_lost(case.repo):
+    if not match.may_have_lost(case.repo, case.head):
         return  # no file says that HEAD has lost a commit
 
     from gitcp.record.match import taken_back

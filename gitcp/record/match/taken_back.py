@@ -164,7 +164,7 @@ def add_stashed(repo: Repo, oid: str) -> None:
 
 def _mark_read(repo: Repo) -> None:
     """Note that ORIG_HEAD was read.  A file system without hard links has it read every time."""
-    mark = repo.join_own("orig-head")
+    mark = match.locate_read(repo)
     files.remove_private(repo, mark)
     try:
         repo.make_folder(os.path.dirname(mark))
@@ -173,23 +173,15 @@ def _mark_read(repo: Repo) -> None:
         git.append_trace("commit", f"ORIG_HEAD cannot be marked: {e}")
 
 
-def _was_read(repo: Repo) -> bool:
-    """Whether ORIG_HEAD is the file that was read last."""
-    try:
-        return os.path.samefile(match.locate_orig_head(repo), repo.join_own("orig-head"))
-    except OSError:
-        return False
-
-
 def _list_reset(repo: Repo, head: str) -> list[str]:
     """The commits that only ORIG_HEAD and resets of the reflog reach, oldest first; [] if
     ORIG_HEAD was read before.  A commit whose ids are on commits that replaced it, as after a
     rebase, is not lost."""
-    orig = "".join(files.read_words(match.locate_orig_head(repo), is_object_name))
-    if not orig or (orig != head and _was_read(repo)):
+    orig = match.read_left(repo, head)
+    if not orig:
         return []
-    if orig == head:  # nothing is lost yet; a reset from here does not replace the file
-        files.remove_private(repo, repo.join_own("orig-head"))
+    if orig == head:  # nothing is lost yet
+        files.remove_private(repo, match.locate_read(repo))
     else:
         _mark_read(repo)
     tips = _list_reset_tips(repo, orig)
