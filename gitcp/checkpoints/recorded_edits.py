@@ -236,27 +236,35 @@ def limit_lines(
     objects: Objects, checkpoint: StoredCheckpoint, by_path: Mapping[str, Recorded]
 ) -> None:
     """Have only those added lines of edits count that lines.json gives to a session of the
-    checkpoint, if it gives any."""
+    checkpoint; if it gives none, all but those that it gives to the person."""
     written: dict[tuple[str, str], set[int]] = {}
+    typed: dict[tuple[str, str], set[int]] = {}
     is_credited = False
     parts = Parts(objects, checkpoint["checkpoint_id"])
     for session in checkpoint["sessions"]:
         for path, entries in (parts.read_lines(session) or {}).items():
             for oid, start, end, author in _list_ranges(entries):
-                numbers = written.setdefault((path, oid), set())
-                if author not in ("person", "unknown"):
+                own = written.setdefault((path, oid), set())
+                if author == "person":
+                    typed.setdefault((path, oid), set()).update(range(start, end + 1))
+                elif author != "unknown":
                     is_credited = True
-                    numbers.update(range(start, end + 1))
-    if not is_credited:
-        return
+                    own.update(range(start, end + 1))
+    chosen = typed
+    if is_credited:
+        chosen = written
     for path, edit in by_path.items():
-        numbers_written = written.get((path, edit["oid"] or ""))
+        numbers = chosen.get((path, edit["oid"] or ""))
         text = None
-        if numbers_written is not None:
+        if numbers is not None:
             text = objects.read_blob(edit["oid"])
-        if numbers_written is not None and text is not None and not is_binary(text):
-            lines = enumerate(text.split(b"\n"), 1)
-            edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in numbers_written)
+        if numbers is None or text is None or is_binary(text):
+            continue
+        lines: list[bytes] = []
+        for number, line in enumerate(text.split(b"\n"), 1):
+            if (number in numbers) == is_credited:
+                lines.append(line.removesuffix(b"\r"))
+        edit["own"] = frozenset(lines)
 
 
 def _list_ranges(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, str]]:

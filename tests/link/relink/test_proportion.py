@@ -28,6 +28,20 @@ def without(text: str, *lines: str) -> str:
     return text
 
 
+def test_the_persons_line_beside_a_deletion_of_the_session_is_no_work_of_it(world: World) -> None:
+    world.write("f.txt", OTHERS)
+    world.commit()
+    agent, line = world.agent("session-a"), "the person wrote this line\n"
+    agent.turn("remove it", {"f.txt": without(OTHERS, "the colleague wrote line 3 by hand\n")})
+    world.write("f.txt", world.read("f.txt") + line)
+    assert len(world.commit()) == 1
+    world.git("reset", "-q", "--hard", "HEAD~")
+    world.write("f.txt", OTHERS + line)
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "by the person alone")
+    world.agent("session-b").start()
+    assert noted(world) == []
+
+
 class Team:
     """A hub, the person's clone with a session's unmerged branch, and a colleague without gitcp."""
 
