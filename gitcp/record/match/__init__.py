@@ -246,7 +246,10 @@ def locate_read(repo: Repo) -> str:
 def read_left(repo: Repo, head: str) -> str:
     """Return the commit that a reset may have left, which ORIG_HEAD names; '' if that was read
     before, unless it is HEAD: a reset from there does not replace the file."""
-    orig = "".join(files.read_words(locate_orig_head(repo), is_object_name))
+    path = locate_orig_head(repo)
+    if not os.path.exists(path):
+        return ""
+    orig = "".join(files.read_words(path, is_object_name))
     if orig != head and _was_read(repo):
         return ""
     return orig

@@ -193,8 +193,9 @@ def list_returned(case: MatchCase) -> Iterator[Answer]:
 
 def _list_beside(case: MatchCase, fresh: Sequence[str], line: Line) -> list[Commit]:
     """The linked commits of the reflog and of branches that are not in the history of every fresh
-    commit, and of which an id is on no other commit of HEAD's.  Those that came with the fresh ones
-    count if a merge brought them: then another fresh commit may be their squash."""
+    commit, and of which an id is neither on another fresh commit nor on a copy of theirs in HEAD's
+    history.  Those that came with the fresh ones count if a merge brought them: then another fresh
+    commit may be their squash."""
     repo = case.repo
     moves = refs.list_head_moves(repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(repo.objects, new))
@@ -205,12 +206,22 @@ def _list_beside(case: MatchCase, fresh: Sequence[str], line: Line) -> list[Comm
     oldest = min(parse_ident(commit["committer"])[1] for commit in beside)
     carriers = listing.map_carriers(repo, case.head, oldest - _DAY, _CARRIERS)
 
+    def is_placed(checkpoint_id: str, commit: Commit) -> bool:
+        for oid in carriers.get(checkpoint_id, ()):
+            is_own = oid == commit["oid"] and line.has_merge
+            if not is_own and (oid in fresh or _is_copy(need_commit(repo.objects, oid), commit)):
+                return True
+        return False
+
     def is_unplaced(commit: Commit) -> bool:
-        own = {commit["oid"]} if line.has_merge else set[str]()
-        ids = list_linked(case, commit["oid"])
-        return any(carriers.get(checkpoint_id, own) <= own for checkpoint_id in ids)
+        return not all(is_placed(one, commit) for one in list_linked(case, commit["oid"]))
 
     return list(filter(is_unplaced, beside))[-MOST:]
+
+
+def _is_copy(commit: Commit, other: Commit) -> bool:
+    """Whether git copied one commit from another: it keeps author, time and message."""
+    return commit["author"] == other["author"] and commit["message"] == other["message"]
 
 
 def list_merged(case: MatchCase) -> Iterator[Answer]:
