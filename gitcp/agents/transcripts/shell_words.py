@@ -161,12 +161,31 @@ def _add_cleaned(named: Named, words: Sequence[str], folder: str) -> None:
         words = ["git", *words[3:]]
     if words[1:2] != ["clean"]:
         return
-    options = [word for word in words[2:] if word.startswith("-")]
-    paths = [word for word in words[2:] if not word.startswith("-")]
+    arguments = _drop_excludes(words[2:])
+    options = [word for word in arguments if word.startswith("-")]
+    paths = [word for word in arguments if not word.startswith("-")]
     letters = {letter for word in options if not word.startswith("--") for letter in word[1:]}
     is_dry = "n" in letters or "--dry-run" in options
     if letters & {"x", "X"} and not is_dry:
         named.cleaned += [_locate_named(folder, path) for path in paths or ["."]]
+
+
+def _drop_excludes(arguments: Sequence[str]) -> list[str]:
+    """The arguments of `git clean` without -e and --exclude, and their patterns."""
+    left: list[str] = []
+    given = iter(arguments)
+    for word in given:
+        if word == "--":
+            return [*left, word, *given]
+        letters, has_pattern, glued = word.partition("e")
+        if word.startswith("--") or not word.startswith("-"):
+            letters = word
+            has_pattern = ""
+        if word == "--exclude" or (has_pattern and not glued):
+            next(given, "")
+        if word != "--exclude":
+            left.append(letters)
+    return left
 
 
 def _add_arguments(named: Named, words: Sequence[str], folder: str) -> None:
@@ -356,6 +375,8 @@ def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]
 def _find_losses_by_git(
     name: str, arguments: Sequence[str]
 ) -> Iterator[tuple[str, str, Sequence[str]]]:
+    if name == "clean":
+        arguments = _drop_excludes(arguments)
     if "--" in arguments:
         separator = arguments.index("--")
     else:

@@ -93,6 +93,7 @@ def test_a_call_that_took_ignored_files_alone_is_a_point(world: World, project: 
     "command",
     [
         "git clean -q -fdx",
+        "git clean -fdxe .claude",
         "git clean -qfX",
         "rm -rf .env *.log build src/*.log",
         "cd src && rm -f deep.log ../.env ../run.log && mv ../build ~/",
