@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Version, Writer
 
 
+_MOST_OF_PERSON = 50  # in one look
+
+
 def record_sizes(
     journal: Journal,
     seen: LastSeen,
@@ -57,8 +60,10 @@ def record_sizes(
                 lines.append(
                     Large({"large": path, "stamp": stamp, "who": who, "how": how, "at": at})
                 )
-    # The person's files are of interest only beside an agent's work.
+    # Of the person's own files a few are named, so that it is known when an agent deletes one.
     named = {*known, *(line.path for line in lines if line.author != ids.PERSON)}
+    of_person = [line.path for line in lines if line.path not in named]
+    named.update(of_person[:_MOST_OF_PERSON])
     journal.append([line for line in lines if line.path in named])
     last_seen: dict[str, Version] = {}
     for path in present:

@@ -47,10 +47,8 @@ class _Loss:
     sessions: set[str]
 
 
-def list_since(repo: Repo, point: Point, lines: Iterable[JournalLine]) -> list[TakenCall]:
-    """The calls of this worktree that began since a point.  lines: of the journal."""
-    if point.worktree:
-        return []
+def find_time(point: Point, lines: Iterable[JournalLine]) -> int:
+    """When a point was, in ns.  lines: of the journal, which has the moments inside a turn."""
     name = point.moment_id
     began: list[int] = []
     ended: list[int] = []
@@ -59,11 +57,19 @@ def list_since(repo: Repo, point: Point, lines: Iterable[JournalLine]) -> list[T
             began.append(line.at)
         elif isinstance(line, Closing) and line.call == name:
             ended.append(line.at)
-    since = point.time * 10**9
     if point.is_after and ended:
-        since = max(ended)
-    elif began:
-        since = min(began)
+        return max(ended)
+    if began:
+        return min(began)
+    return point.time * 10**9
+
+
+def list_since(repo: Repo, point: Point, lines: Iterable[JournalLine]) -> list[TakenCall]:
+    """The calls of this worktree that began since a point.  lines: of the journal."""
+    if point.worktree:
+        return []
+    name = point.moment_id
+    since = find_time(point, lines)
     calls: list[TakenCall] = []
     for call in _list_here(repo):
         is_of_point = name in (call["call"], call["turn"])

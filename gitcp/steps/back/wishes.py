@@ -100,7 +100,7 @@ def _wish_point(point: Point, scopes: Sequence[str], present: Present) -> Wish:
     notes += _describe_operations(present)
     return Wish(
         plan.plan_tree(changes, facts),
-        notes=[*notes, *returning.notes],
+        notes=[*notes, *returning.notes, *_describe_large(present, point, scopes)],
         raw=_read_raw(present, point),
         effects=returning.effects,
     )
@@ -152,6 +152,20 @@ def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:
         return {}
     omitted = json.loads(objects.need(entry[1], "blob"))
     return {item["path"]: item["reason"] for item in omitted}
+
+
+def _describe_large(present: Present, point: Point, scopes: Sequence[str]) -> list[str]:
+    """A note for each file over a limit that was there at a point and is not any more."""
+    if point.worktree:
+        return []
+    time = ignored.find_time(point, present.lines)
+    notes: list[str] = []
+    for path, seen in credit.map_large(present.lines).items():
+        before = [line for line in seen if line.at <= time]
+        is_gone = bool(before and before[-1].stamp) and not seen[-1].stamp
+        if is_gone and is_below(path, scopes):
+            notes.append(f"'{path}' does not come back: it was too large to be kept")
+    return notes
 
 
 def _describe_base(point: Point, present: Present) -> list[str]:

@@ -219,3 +219,11 @@ def test_what_links_lead_to_is_neither_kept_nor_written(world: World, project: A
     told = done(world, "rewind", "--to", last_call(world), "--files-only")
     assert "note: '.env' was changed since, and stays as it is" in told
     assert list(elsewhere.iterdir()) == []
+
+
+def test_a_file_over_the_limit_that_a_call_deleted_is_named(world: World, project: Agent) -> None:
+    world.git("config", "gitcp.max-file-size", "4096")
+    world.write("data.bin", "x" * 5000)
+    calls.run(project, "rm -f data.bin a.py")
+    told = done(world, "rewind", "--to", last_call(world), "--files-only")
+    assert "note: 'data.bin' does not come back: it was too large" in told
