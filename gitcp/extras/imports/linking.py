@@ -79,6 +79,7 @@ def prepare_import(
     plan = Plan()
     roots = list_roots(repo, former)
     recorded, plan.counted = list_known(repo)
+    recorded.update(unrecorded.look(repo).written)  # a part of a recorded one each
     seconds = find.parse_date(repo, since)
     conversations = find_conversations(home, roots, plan.folder, clients, seconds)
     if sessions:

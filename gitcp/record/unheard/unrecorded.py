@@ -115,7 +115,7 @@ class Record:
 
     sessions: id -> the session.  files: path of a conversation -> its size, and its session, '' for
     one of another repository.  settled: id -> the size up to which a person has settled a session,
-    and when, in s.
+    and when, in s.  written: id -> when gitcp itself wrote a conversation, in s.
     """
 
     def __init__(self, repo: Repo) -> None:
@@ -132,6 +132,7 @@ class Record:
                 pass  # of another version: it is read again
         self.files: dict[str, list[int | str]] = stored["files"]
         self.settled: dict[str, list[int]] = stored["settled"]
+        self.written: dict[str, int] = stored.get("written", {})  # of an older version: none
         by_mail = _read_periods(repo)
         self._mails = set(by_mail)
         self.periods: list[Period] = []
@@ -144,6 +145,7 @@ class Record:
             "sessions": {name: found.to_json() for name, found in self.sessions.items()},
             "files": self.files,
             "settled": self.settled,
+            "written": self.written,
         }
         flag = self._repo.join_shared_cache(unheard.FLAG)
         try:
@@ -358,7 +360,7 @@ def _read_session(
     if not group:
         return
     ended = max(conversation.mtime for conversation in group)
-    heard = _find_last_heard(repo, session_id, ended)
+    heard = _find_last_heard(repo, session_id, ended) or record.written.get(session_id, 0)
     if before and before.heard:
         record.sessions[session_id] = before  # what it did then, hooks do not hear later
     if heard and ended <= heard + _SLACK:
@@ -485,6 +487,15 @@ def settle(repo: Repo, session_ids: Iterable[str], *, forever: bool = False) -> 
             size = one.size if one and not forever else _FOREVER
             if one or forever:
                 record.settled[session_id] = [size, int(time.time())]
+        record.save()
+
+
+def note_written(repo: Repo, session_ids: Iterable[str]) -> None:
+    """Note that gitcp writes conversations, a part of recorded ones: only what comes to them later
+    may be unrecorded."""
+    with exclusive(repo, "unheard"):
+        record = Record(repo)
+        record.written |= dict.fromkeys(session_ids, int(time.time()))
         record.save()
 
 

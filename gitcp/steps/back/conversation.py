@@ -30,6 +30,7 @@ from gitcp.record.session.client_transcript import (
     read_live,
 )
 from gitcp.record.stream import stream_list
+from gitcp.record.unheard import unrecorded
 from gitcp.steps import effects, undo
 from gitcp.steps.step import FILE, Effect
 from gitcp.text.ids import SESSION_KEY
@@ -155,6 +156,8 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> 
     written = [make_effect(repo, path, data, dry)]
     if not same_id:
         written += _copy_subagents(repo, state, path, data, dry)
+    if not dry:
+        unrecorded.note_written(repo, [new_id])
     return Conversation(new_id, agent.NAME, written, agent.format_resume_command(new_id), cut.notes)
 
 
@@ -444,6 +447,7 @@ def _put_beside(
         return replace(outcome, what=KEPT, notes=[])
     data = cutter.cut_conversation(session.transcript, leaf, own_id, new_id, True).data
     data += agent.format_title(f"session {shorten_id(own_id)} as it is stored", new_id)
+    unrecorded.note_written(repo, [new_id])
     return replace(outcome, what=BESIDE, effects=[make_effect(repo, path, data)])
 
 
@@ -455,10 +459,12 @@ def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
 
 def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:
     """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
+    outcomes = [outcome for outcome in restored if outcome.effects]
     planned: list[Effect] = []
-    for outcome in restored:
+    for outcome in outcomes:
         planned += outcome.effects
     if not planned:
         return ""
+    unrecorded.note_written(repo, [outcome.session_id for outcome in outcomes])
     effects.put_effects(repo, planned)
     return undo.record_step(repo, "resume", name, planned)

@@ -14,6 +14,8 @@ import pytest
 
 from gitcp import agents
 from gitcp.agents.reading import edits
+from gitcp.git.repo import Repo
+from gitcp.record.unheard import unrecorded
 from tests.extras.imports.conftest import TALE, Yesterday, coder
 from tests.support import gits, warm
 from tests.support.harness import Json, World
@@ -187,6 +189,14 @@ def test_what_was_there_before_enable_or_is_no_conversation_of_its_own_is_not_co
     copied = {**head, "sessionId": "copy", "requestSessionId": "before", **prompt}
     (folder / "copy.jsonl").write_text(json.dumps(copied) + "\n")
     assert counted(past) == []
+
+
+def test_a_conversation_that_gitcp_wrote_is_none_that_was_not_recorded(silent: Yesterday) -> None:
+    unrecorded.note_written(Repo.find(str(silent.repo)), ["cut"])
+    work(silent, "cut")
+    assert findings(silent) == []
+    silent.commit()
+    assert silent.imported() == []
 
 
 @pytest.mark.thorough
