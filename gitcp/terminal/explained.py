@@ -3,6 +3,8 @@ conversations."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gitcp.agents.reading import conversation
 from gitcp.terminal.usage import format_usage
 from gitcp.text import prompt_text
@@ -17,7 +19,7 @@ from gitcp.text.spans import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.text.record_types import Record
@@ -35,22 +37,40 @@ SCOPE = "scope"
 FULL = "full"
 
 
-def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
-    """The checkpoints of a branch: {id, kinds, prompt, rows: [{time, oid, message}]} each."""
-    checkpoints = list(rows)
+@dataclass(frozen=True, slots=True)
+class CommitRow:
+    """A commit of a checkpoint.  time: in seconds since 1970; message: its first line."""
+
+    time: float
+    oid: str
+    message: str
+
+
+@dataclass(slots=True)
+class CheckpointRow:
+    """A checkpoint of a branch.  kinds: the words in brackets behind its id."""
+
+    id: str
+    kinds: list[str]
+    prompt: str
+    commits: list[CommitRow]
+
+
+def draw_branch(branch: str, checkpoints: Collection[CheckpointRow], when: When) -> Iterator[Line]:
+    """The checkpoints of a branch."""
     yield [("Branch: ", "bold"), (branch, "")]
     yield [("Checkpoints: ", "bold"), (str(len(checkpoints)), "")]
     for row in checkpoints:
         yield []
-        kinds = "".join(f" [{kind}]" for kind in row["kinds"])
-        name = prompt_text.name_prompt(row["prompt"])
+        kinds = "".join(f" [{kind}]" for kind in row.kinds)
+        name = prompt_text.name_prompt(row.prompt)
         prompt = ""
         if name:
             prompt = f' "{shorten(name, _TURN_PROMPT)}"'
-        yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
-        for commit in row["rows"]:
-            at = f"  {when(commit['time'])[5:]} ({abbreviate(commit['oid'])}) "
-            yield [(at, "dim"), (commit["message"], "")]
+        yield [(f"[{row.id[:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
+        for commit in row.commits:
+            at = f"  {when(commit.time)[5:]} ({abbreviate(commit.oid)}) "
+            yield [(at, "dim"), (commit.message, "")]
 
 
 def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
@@ -81,7 +101,9 @@ def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
         yield []
         yield from _draw_summary(ensure_object(session.get("summary")), session["asked"])
         yield from _draw_files(session["files"])
-        yield from _draw_transcript(session, session.get("checkpoint_transcript_start"), how)
+        yield from _draw_transcript(
+            session["transcript"], session.get("checkpoint_transcript_start"), how
+        )
 
 
 def draw_temporary(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
@@ -93,7 +115,7 @@ def draw_temporary(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
     yield []
     yield from _draw_summary({}, [checkpoint["prompt"]])
     yield from _draw_files(checkpoint["files"])
-    yield from _draw_transcript(checkpoint, checkpoint["start"], how)
+    yield from _draw_transcript(checkpoint["transcript"], checkpoint["start"], how)
 
 
 def _draw_fact(name: str, value: str) -> Iterator[Line]:
@@ -130,18 +152,18 @@ def _draw_items(name: str, items: Any) -> Iterator[Line]:
             yield [(f"  - {words}", "")]
 
 
-def _draw_files(files: Record) -> Iterator[Line]:
+def _draw_files(files: Collection[str]) -> Iterator[Line]:
     yield [(f"Files: ({len(files)})", "bold")]
     yield from ([(f"  {path}", "")] for path in files)
 
 
-def _draw_transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
+def _draw_transcript(transcript: bytes, start: Any, how: str) -> Iterator[Line]:
     if how == SHORT:
         return
     scope = "checkpoint scope"
     if how == FULL:
         scope = "full session"
-    drawn = draw_excerpt(session["transcript"], start, how == FULL)
+    drawn = draw_excerpt(transcript, start, how == FULL)
     for number, line in enumerate(drawn):
         if number:
             yield line

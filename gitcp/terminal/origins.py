@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+
 from gitcp.agents.reading import turns
 from gitcp.lines.causes import NOBODY as NOT_RECORDED
 from gitcp.terminal.rows import INDENT, NO_LIMIT, Row, draw_below, draw_row
@@ -23,9 +25,9 @@ from gitcp.text.spans import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from gitcp.agents.reading.conversation import CallContext
     from gitcp.lines.causes import Cause, FileCauses
     from gitcp.text.record_types import Record
     from gitcp.text.spans import Ago, Line
@@ -41,6 +43,29 @@ _COMMANDS = ("command", "cmd", "commands")
 _SIGNS = {"+": "green", "-": "red"}
 
 
+@dataclass(slots=True)
+class Origin:
+    """A record `origin` (gitcp-record(5)): what some lines came of."""
+
+    file: str
+    path: str
+    original_line: int
+    first: int
+    last: int
+    content: list[str]
+    who: str
+    agent: str
+    model: str
+    session_id: str
+    number: int | None
+    prompt: str
+    author: str
+    time: float | None
+    commit: dict[str, str] | None
+    call: CallContext | None
+    resume: str
+
+
 class _Drawing:
     """Draws origins.  width: cells of a row, NO_LIMIT for any; full: nothing is shortened."""
 
@@ -49,56 +74,56 @@ class _Drawing:
         self._width = width
         self._full = full
 
-    def draw_origin(self, origin: Record) -> Iterator[Line]:
+    def draw_origin(self, origin: Origin) -> Iterator[Line]:
         """The lines of a record `origin`."""
         yield from self._draw_place(origin)
         yield []
-        if origin["who"] != "session":
-            who = origin["who"]
-            other = describe_other_author(who, origin["agent"], origin["author"], origin["commit"])
+        if origin.who != "session":
+            who = origin.who
+            other = describe_other_author(who, origin.agent, origin.author, origin.commit)
             yield self._cut([(other, "")])
             yield from self._draw_commit(origin)
             return
-        prompt = prompt_text.name_prompt(origin["prompt"]) or origin["prompt"]
+        prompt = prompt_text.name_prompt(origin.prompt) or origin.prompt
         if prompt:
             yield from self._draw_text("> ", prompt, _PROMPT_ROWS, "")
             yield []
         yield self._cut([(f"written by {_name_session(origin)}", "")])
         yield from self._draw_commit(origin)
-        call = origin["call"]
+        call = origin.call
         if call is None:
             yield [(f"edit: {NOT_RECORDED}", "dim")]
         else:
             yield from self._draw_call(origin, call)
 
-    def _draw_place(self, origin: Record) -> Iterator[Line]:
+    def _draw_place(self, origin: Origin) -> Iterator[Line]:
         """The place of the lines, and what they say."""
-        where = f"{origin['file']}:{origin['first']}"
-        content = [_expand(row) for row in origin["content"]]
+        where = f"{origin.file}:{origin.first}"
+        content = [_expand(row) for row in origin.content]
         if len(content) == 1:
             yield self._cut([(where, "bold"), (f"  {content[0]}", "")])
             return
-        yield self._cut([(f"{where}-{origin['last']}", "bold")])
-        if origin["who"] == "session" and not self._full:
+        yield self._cut([(f"{where}-{origin.last}", "bold")])
+        if origin.who == "session" and not self._full:
             return  # the edit has them
         for row in self._limit(content, _CONTENT_ROWS):
             yield self._cut([(f"    {row}", "")])
 
-    def _draw_commit(self, origin: Record) -> Iterator[Line]:
-        commit = origin["commit"]
+    def _draw_commit(self, origin: Origin) -> Iterator[Line]:
+        commit = origin.commit
         when = ""
-        if origin["time"]:
-            when = self._ago(origin["time"])
+        if origin.time:
+            when = self._ago(origin.time)
         if not commit:
             yield [("not committed", "yellow"), (f", written {when}" if when else "", "")]
             return
         line = [(f"committed {when} as ", ""), (abbreviate(commit["oid"]), "yellow")]
         line.append((f" {join_words(commit['subject'])}, by {commit['committer']}", ""))
         yield self._cut(line)
-        if origin["path"] != origin["file"]:
-            yield self._cut([(f"there {origin['path']}:{origin['original_line']}", "")])
+        if origin.path != origin.file:
+            yield self._cut([(f"there {origin.path}:{origin.original_line}", "")])
 
-    def _draw_call(self, origin: Record, call: Mapping[str, Any]) -> Iterator[Line]:
+    def _draw_call(self, origin: Origin, call: CallContext) -> Iterator[Line]:
         task = ensure_object(ensure_object(call["task"]).get("given"))
         asked = [str(task[key]) for key in ("description", "prompt") if task.get(key)]
         if asked:
@@ -109,8 +134,8 @@ class _Drawing:
         for text in filter(str.strip, words):
             yield from self._draw_text("said: ", text, _SAID_ROWS, "")
         yield []
-        rows = turns.list_edit(call["given"], origin["file"]) or turns.list_edit(
-            call["given"], origin["path"]
+        rows = turns.list_edit(call["given"], origin.file) or turns.list_edit(
+            call["given"], origin.path
         )
         if rows:
             yield from self._draw_edit(rows, origin)
@@ -119,15 +144,15 @@ class _Drawing:
             for row in self._limit(split_rows(text), _COMMAND_ROWS):
                 yield self._cut([(_expand(row), "")])
 
-    def _draw_edit(self, rows: Sequence[tuple[str, str]], origin: Record) -> Iterator[Line]:
+    def _draw_edit(self, rows: Sequence[tuple[str, str]], origin: Origin) -> Iterator[Line]:
         """The rows of an edit around the lines that are asked for, which have their numbers."""
-        at = _find_rows(rows, origin["content"])
+        at = _find_rows(rows, origin.content)
         first = 0
         last = len(rows)
         if not self._full:
             first = max(0, at - _AROUND)
-            last = at + min(len(origin["content"]), _AROUND) + _AROUND
-        numbers = dict(enumerate(range(origin["first"], origin["last"] + 1), at))
+            last = at + min(len(origin.content), _AROUND) + _AROUND
+        numbers = dict(enumerate(range(origin.first, origin.last + 1), at))
         for place, (sign, text) in enumerate(rows[first:last], first):
             is_asked = sign == "+" and place in numbers and _is_found(rows, at, origin)
             number = f"{numbers[place]}" if is_asked else ""
@@ -182,34 +207,35 @@ def draw_origins(
     width: cells of a row, NO_LIMIT for any.  full: nothing is shortened.
     """
     drawing = _Drawing(ago, width, full)
-    last: Record | None = None
-    for origin in origins:
+    last: Origin | None = None
+    for record in origins:
+        origin = Origin(**{field.name: record[field.name] for field in fields(Origin)})
         if last is not None:
             yield []
         last = origin
         yield from drawing.draw_origin(origin)
-    if last is None or last["who"] != "session":
+    if last is None or last.who != "session":
         return
     yield []
-    if full and last["resume"]:
-        yield [("go on: ", "dim"), (last["resume"], COMMAND)]
+    if full and last.resume:
+        yield [("go on: ", "dim"), (last.resume, COMMAND)]
         return
-    name = shorten_id(last["session_id"])
+    name = shorten_id(last.session_id)
     whole = ", 'gitcp why --full' the whole edit"
     if full:
         whole = ""
     yield [(f"'gitcp show {name}' shows the session{whole}", "dim")]
 
 
-def _name_session(origin: Record) -> str:
+def _name_session(origin: Origin) -> str:
     model = ""
-    if origin["model"]:
-        model = f" ({origin['model']})"
+    if origin.model:
+        model = f" ({origin.model})"
     number = ""
-    if origin["number"] is not None:
-        number = f", prompt {origin['number']}"
-    agent = origin["agent"] or "an agent"
-    return f"{agent}{model}, session {shorten_id(origin['session_id'])}{number}"
+    if origin.number is not None:
+        number = f", prompt {origin.number}"
+    agent = origin.agent or "an agent"
+    return f"{agent}{model}, session {shorten_id(origin.session_id)}{number}"
 
 
 def describe_other_author(who: str, agent: str, author: str, commit: object) -> str:
@@ -256,8 +282,8 @@ def _find_rows(rows: Sequence[tuple[str, str]], content: Sequence[str]) -> int:
     return 0
 
 
-def _is_found(rows: Sequence[tuple[str, str]], at: int, origin: Record) -> bool:
-    return bool(rows[at][1].strip() == origin["content"][0].strip())
+def _is_found(rows: Sequence[tuple[str, str]], at: int, origin: Origin) -> bool:
+    return bool(rows[at][1].strip() == origin.content[0].strip())
 
 
 def _format_given(given: object) -> str:

@@ -23,11 +23,79 @@ from gitcp.text.times import spell_day
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, NotRequired, TypedDict
 
+    from gitcp.lines.tally import Counts
+    from gitcp.text.record_types import Usage
     from gitcp.text.spans import Line
 
-    Stats = Mapping[str, Any]  # a record `stats` (gitcp-record(5))
+    class Coverage(TypedDict):
+        """commits: that add lines; recorded: those of them whose authors are recorded."""
+
+        commits: int
+        recorded: int
+
+    class ModelSum(TypedDict):
+        """The lines of a model, which is '' if it is not known."""
+
+        agent: str
+        model: str
+        added: int
+
+    class LastingModel(ModelSum):
+        """alive: its lines that are still there; rewritten: the others, by who did it."""
+
+        alive: int
+        rewritten: Counts
+
+    class AttestedSum(TypedDict):
+        """What commits that name an agent add of which nothing is recorded."""
+
+        agent: str
+        commits: int
+        added: int
+
+    class SessionSum(TypedDict):
+        """The lines of a session with its tasks."""
+
+        session_id: str
+        agent: str
+        added: int
+
+    class Lasting(TypedDict):
+        """How many lines of agents are still there."""
+
+        added: int
+        alive: int
+        rewritten: Counts
+        models: list[LastingModel]
+
+    class Cost(TypedDict):
+        """What all tokens cost, None if no price is known, but for those without one."""
+
+        amount: float | None
+        unpriced_tokens: int
+        currency: str
+        source: str
+
+    class Stats(TypedDict):
+        """A record `stats` (gitcp-record(5)).  files, days: each with its name, and lines by
+        author."""
+
+        commits: int
+        linked: int
+        added: Counts
+        removed: Counts
+        tokens: Usage
+        coverage: NotRequired[Coverage]
+        survival: NotRequired[Lasting]
+        cost: NotRequired[Cost]
+        models: list[ModelSum]
+        attested: list[AttestedSum]
+        sessions: list[SessionSum]
+        files: list[Mapping[str, Any]]
+        days: list[Mapping[str, Any]]
+
 
 MODEL = "model"
 SESSION = "session"
@@ -175,7 +243,7 @@ def _list_attested(stats: Stats) -> Iterator[str]:
         yield f"and {count_noun(left, 'more agent')} in others"
 
 
-def spell_cost(cost: Stats) -> str:
+def spell_cost(cost: Cost) -> str:
     """The cost of all tokens in a record `stats`, the prices used, and the tokens without one."""
     amount = cost["amount"]
     unpriced = cost["unpriced_tokens"]
@@ -187,7 +255,7 @@ def spell_cost(cost: Stats) -> str:
     return f"{amount:.2f} {cost['currency']} by {cost['source']}{more}"
 
 
-def _draw_survival(lived: Stats, width: int) -> Iterator[Line]:
+def _draw_survival(lived: Lasting, width: int) -> Iterator[Line]:
     """The survival of the agents' lines, in all and by model."""
     alive = format_number(lived["alive"])
     yield [(f"{alive} of the agents' {count_noun(lived['added'], 'line')} live", "bold")]
@@ -210,7 +278,7 @@ def _draw_survival(lived: Stats, width: int) -> Iterator[Line]:
         yield [(f"  and {count_noun(len(models) - _SHOWN, 'more model')}", "dim")]
 
 
-def _name_model(row: Stats) -> str:
+def _name_model(row: ModelSum) -> str:
     return " ".join(filter(None, (row["agent"], row["model"]))) or "?"
 
 

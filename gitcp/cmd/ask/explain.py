@@ -148,14 +148,15 @@ def _draw_points(repo: Repo) -> Iterator[Line]:
         branch = branch.removeprefix("refs/heads/")
     with Objects(repo):
         branch_points = _list_branch(repo)
-    rows: dict[str, Record] = {}
+    rows: dict[str, explained.CheckpointRow] = {}
     for point in branch_points:
         key = point.condensation_id or point.id
         kinds = ["Task"] if point.is_task_checkpoint else []
         kinds += [] if point.condensation_id else ["temporary"]
         prompt = point.session_prompt
-        row = rows.setdefault(key, {"id": key, "kinds": kinds, "prompt": prompt, "rows": []})
-        commit = {"time": point.time, "oid": point.id, "message": point.message}
-        row["rows"] += [] if commit in row["rows"] else [commit]
+        row = rows.setdefault(key, explained.CheckpointRow(key, kinds, prompt, []))
+        commit = explained.CommitRow(point.time, point.id, point.message)
+        if commit not in row.commits:
+            row.commits.append(commit)
     shown_rows = list(rows.values())[:_POINTS]
     yield from explained.draw_branch(branch, shown_rows, term.format_time)

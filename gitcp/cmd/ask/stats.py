@@ -6,6 +6,7 @@ import gc
 import os
 import time
 from functools import partial
+from typing import cast
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK, Error
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from gitcp.extras.reports.stored_sessions import StoredSessions
     from gitcp.lines.prices import Prices
-    from gitcp.text.record_types import Record
+    from gitcp.terminal.stats import Lasting, Stats
 
 OPTIONS = (
     [JSON, make_flag("--markdown", "write tables for a pull request")],
@@ -121,7 +122,7 @@ def _count_lines(
     chosen: tuple[list[str], list[str], list[str]],
     with_survival: bool,
     price_list: Prices | None,
-) -> Record:
+) -> Stats:
     """The record of chosen commits: (revisions, paths, options of git log).  counted: empty."""
     revisions, paths, choice = chosen
     gc.disable()  # the objects of each window of commits are freed without it
@@ -136,12 +137,12 @@ def _count_lines(
             stats["survival"] = lasting
         if price_list:
             stats["cost"] = price_list.sum_record(counted.spent)
-    return stats
+    return cast("Stats", stats)
 
 
 def _replay_history(
     repo: Repo, revisions: list[str], paths: list[str], counted: sums.Sums
-) -> Record:
+) -> Lasting:
     """Count all commits of revisions; return the key `survival`."""
     authors = evidence.Evidence(repo)
     replay = survival.Replay(repo, authors, revisions, paths).begin()
@@ -152,4 +153,4 @@ def _replay_history(
             counts = counts.limit(partial(exports.is_below, paths=paths))
         if counts.files or not paths:
             counted.take(counts)
-    return replay.build_record()
+    return cast("Lasting", replay.build_record())

@@ -94,7 +94,7 @@ def test_a_point_is_a_row_that_fits_with_the_id_first(width: int) -> None:
 @pytest.mark.parametrize("count", [1, 99_999, 10**9])
 def test_the_bars_of_sums_leave_room_for_the_numbers_before_them(width: int, count: int) -> None:
     shares = {"agent": count, "person": 0, "unknown": 0, "unrecorded": count}
-    stats = {
+    stats: Any = {
         **dict.fromkeys(("commits", "linked", "checkpoints", "turns"), 1),
         "added": shares,
         "removed": shares,
