@@ -225,6 +225,6 @@ class Choice(browser.Screen):
         if self._help:
             return [row for text in _HELP for row in spans.wrap_line([(text, "")], columns)]
         if self.marked is None:
-            return [[("no point has these words", "dim")]]
+            return [[("nothing has these words", "dim")]]
         rows = self._views[self._view].draw(self.marked)
         return [part for row in rows for part in spans.wrap_line(row, columns)]

@@ -49,7 +49,7 @@ def called(line: dict[str, Any]) -> str:
 
 
 def test_a_history_tells_prompts_answers_edits_and_tokens() -> None:
-    lines: list[dict[str, Any]] = [{**line} for line in read_lines(BEGUN + RUN)[0]]
+    lines: list[dict[str, Any]] = [{**line} for line in read_lines(BEGUN + RUN).lines]
     assert [line["kind"] for line in lines] == ["prompt", "answer", "usage", "call", "result"]
     assert lines[0]["text"] == "Add hello.py\nand no more"
     assert lines[1]["text"].startswith("I will add it.") and lines[1]["text"].endswith("```")
@@ -60,7 +60,7 @@ def test_a_history_tells_prompts_answers_edits_and_tokens() -> None:
 
 @pytest.mark.parametrize("text", ["", "# aider chat started at now\n", "> Tokens: few  \n", "\n\n"])
 def test_a_history_that_tells_nothing_has_no_words(text: str) -> None:
-    assert not [line for line in read_lines(text)[0] if line["kind"] != "usage"]
+    assert not [line for line in read_lines(text).lines if line["kind"] != "usage"]
 
 
 def test_what_aider_does_under_gitcp_run_is_linked_with_its_prompts_and_tokens(

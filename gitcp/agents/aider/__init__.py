@@ -32,13 +32,12 @@ class Aider(Other):
 
         path = os.path.join(folder, record["session_id"] + ".jsonl")
         text = _read_history(record["cwd"])
-        lines: list[dict[str, object]] = []
-        model = ""
+        part = history.Converted([], "")
         begins = _list_begins(path)
         if record["event"] != "turn-start" and begins:
             last = begins[-1]
-            lines, model = history.read_lines(text[last["size"] :], last["size"], last["model"])
-        _append(path, [*lines, {"kind": "begin", "size": len(text), "model": model}])
+            part = history.read_lines(text[last["size"] :], last["size"], last["model"])
+        _append(path, [*part.lines, {"kind": "begin", "size": len(text), "model": part.model}])
         record["transcript_path"] = path
 
 

@@ -7,6 +7,7 @@ the model's.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +27,16 @@ _MODEL = "Main model: "
 _EDIT = "Applied edit to "
 
 
-def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], str]:
-    """(the transcript's lines for the text of a history, the model at its end).  start: the offset
-    of the text in the history.  model: the model before it."""
+class Converted(NamedTuple):
+    """The transcript's lines for a part of a history, and the model at its end."""
+
+    lines: list[Line]
+    model: str
+
+
+def read_lines(text: str, start: int = 0, model: str = "") -> Converted:
+    """Convert the text of a part of a history.  start: its offset in the history.  model: the model
+    before it."""
     lines: list[Line] = []
     texts: list[str] = []
     # in_commit: after the first line of a commit's message
@@ -53,7 +61,7 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
             lines += _read_client_line(line[2:].strip(), start + len(lines), model)
         elif line_kind and not in_commit:
             texts.append(line.removeprefix("#### ").rstrip())
-    return lines, model
+    return Converted(lines, model)
 
 
 def _read_client_line(text: str, number: int, model: str) -> Iterator[Line]:

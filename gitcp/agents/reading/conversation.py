@@ -75,23 +75,14 @@ def _may_be_asked(line: bytes) -> bool:
 
 def list_turn_entries(data: bytes, turn: object) -> list[Entry]:
     """The messages in a recorded turn {number, prompt}; [] if the transcript does not have it."""
-    return select_turns(data, [turn])[0]
-
-
-def select_turns(data: bytes, turns: Iterable[object]) -> tuple[list[Entry], int]:
-    """(the messages in some recorded turns {number, prompt}, in order; the number of other turns in
-    the transcript).  A turn that the transcript does not have is left out."""
     entries_of_turns: list[list[Entry]] = [[]]  # first what is before the first prompt
     for role, text in list_entries(data):
         if role == "User":
             entries_of_turns.append([])
         entries_of_turns[-1].append((role, text))
     prompts = {n: entries[0][1] for n, entries in enumerate(entries_of_turns) if n}
-    numbers = {prompt_text.find_number(prompts, turn) for turn in turns} - {0}
-    messages = []
-    for number in sorted(numbers):
-        messages += entries_of_turns[number]
-    return messages, len(prompts) - len(numbers)
+    number = prompt_text.find_number(prompts, turn)
+    return entries_of_turns[number] if number else []
 
 
 def _format_call(name: str, arguments: object) -> Entry:

@@ -247,11 +247,11 @@ class Reading:
 
     def _take_content(self, path: str, content: str) -> Iterator[Edit]:
         """The edits of commands that a file's new content shows."""
-        change = self._sightings.find_edit(path, content, len(self.turns))
-        if change:
-            command, tells = change
-            edit = self._make_edit(command["call"], path, tells)
-            yield {**edit, "turn": command["turn"], "at": command["at"]}
+        made = self._sightings.find_edit(path, content, len(self.turns))
+        if made:
+            tells = {"original": made.before, "content": made.after}
+            edit = self._make_edit(made.first.call, path, tells)
+            yield {**edit, "turn": made.first.turn, "at": made.first.at}
 
     def _list_changes(self, name: str, kind: str, arguments: Fields) -> Iterator[Change]:
         """The changes of a call that writes."""

@@ -44,6 +44,14 @@ class Deed:
     added: int = 0
     removed: int = 0
 
+    def count_edit(self, old: str, new: str) -> None:
+        """Add the lines of an edit of one text into another."""
+        before = [_encode(line) for line in old[:_MOST].splitlines()]
+        after = [_encode(line) for line in new[:_MOST].splitlines()]
+        kept = len(pair_lines(before, after))
+        self.added += len(after) - kept
+        self.removed += len(before) - kept
+
 
 @dataclass(slots=True)
 class Prompted:
@@ -137,17 +145,16 @@ class _Reading:
         if texts or not path:
             return
         content = arguments.get("content")
-        if isinstance(content, str):
-            yield Deed(WRITE, path, "", *_count_lines(self._contents.get(path, ""), content))
-            self._contents[path] = content
-            return
         deed = Deed(WRITE, path)
+        if isinstance(content, str):
+            deed.count_edit(self._contents.get(path, ""), content)
+            self._contents[path] = content
+            yield deed
+            return
         for edit in list_objects(arguments.get("edits")) or [arguments]:
             old = _get_first(edit, _OLD)
             new = _get_first(edit, _NEW)
-            added, removed = _count_lines(old, new)
-            deed.added += added
-            deed.removed += removed
+            deed.count_edit(old, new)
             if old and path in self._contents:
                 self._contents[path] = self._contents[path].replace(old, new, 1)
         yield deed
@@ -161,22 +168,12 @@ def _list_patched(patch: str) -> Iterator[Deed]:
     """Each file of a patch with its lines."""
     deeds = {path: Deed(WRITE, path) for path in agent_words.list_paths(patch)}
     for path, old, new in agent_words.parse_hunks(patch):
-        added, removed = _count_lines(old or "", new)
-        deeds[path].added += added
-        deeds[path].removed += removed
+        deeds[path].count_edit(old or "", new)
     yield from deeds.values()
 
 
 def _get_first(edit: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return next((edit[key] for key in keys if isinstance(edit.get(key), str)), "")
-
-
-def _count_lines(old: str, new: str) -> tuple[int, int]:
-    """The lines that an edit of one text into another adds and removes."""
-    before = [_encode(line) for line in old[:_MOST].splitlines()]
-    after = [_encode(line) for line in new[:_MOST].splitlines()]
-    kept = len(pair_lines(before, after))
-    return len(after) - kept, len(before) - kept
 
 
 def _encode(line: str) -> bytes:

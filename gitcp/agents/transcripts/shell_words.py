@@ -65,9 +65,9 @@ def find_discards(
     discards: list[Discard] = []
     try:
         for call in split_calls(command):
-            words, redirections = _split_redirections(call)
-            targets = [file for sign, file in redirections if sign in _OVERWRITES and file]
-            words = _skip_prefixes(words)
+            plain = _PlainCall(call)
+            targets = [file for sign, file in plain.redirections if sign in _OVERWRITES and file]
+            words = _skip_prefixes(plain.words)
             if words[:1] and words[0] in _SHELLS and "-c" in words:
                 script = words[words.index("-c") + 1]
                 discards += find_discards(script, folder, root, fold, taking)
@@ -97,7 +97,7 @@ def find_taken_entries(command: str, entries: Sequence[str]) -> list[str]:
     taken: list[str] = []
     try:
         for call in split_calls(command):
-            words = _skip_prefixes(_split_redirections(call)[0])
+            words = _skip_prefixes(_PlainCall(call).words)
             if words[:1] and words[0] in _SHELLS and "-c" in words:
                 return find_taken_entries(words[words.index("-c") + 1], entries)
             while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
@@ -135,13 +135,13 @@ def find_named(command: str, folder: str) -> Named:
 
 def _add_named(named: Named, command: str, folder: str) -> None:
     for call in split_calls(command):
-        words, redirections = _split_redirections(call)
-        for sign, target in redirections:
+        plain = _PlainCall(call)
+        for sign, target in plain.redirections:
             if sign in _WRITES and target:
                 path = _locate_named(folder, target)
                 named.all.append(path)
                 named.lost.append(path)
-        words = _skip_prefixes(words)
+        words = _skip_prefixes(plain.words)
         if words[:1] and words[0] in _SHELLS and "-c" in words:
             _add_named(named, words[words.index("-c") + 1], folder)
             continue
@@ -248,12 +248,12 @@ def has_only_moves(command: str) -> bool:
     if any(sign in command for sign in _HIDDEN):
         return False
     try:
-        calls = [_split_redirections(call) for call in split_calls(command)]
+        calls = [_PlainCall(call) for call in split_calls(command)]
     except ValueError:
         return False
-    names = [words[0] for words, _ in calls if words]
-    is_quiet = all(one in _QUIET for _, redirections in calls for one in redirections)
-    return bool(names) and is_quiet and set(names) <= {*_VCS, *_READS}
+    names = {call.words[0] for call in calls if call.words}
+    is_quiet = all(_QUIET.issuperset(call.redirections) for call in calls)
+    return bool(names) and is_quiet and names <= {*_VCS, *_READS}
 
 
 def split_calls(command: str) -> Iterator[list[str]]:
@@ -320,17 +320,18 @@ def _read_part(command: str, start: int) -> tuple[str, int]:
     return text, at + 1
 
 
-def _split_redirections(call: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """(the words of a call without its redirections, (sign, target) of these)."""
-    words = list[str]()
-    redirections = list[tuple[str, str]]()
-    rest_of_call = iter(call)
-    for word in rest_of_call:
-        if word and set(word) <= set("<>&|"):
-            redirections.append((word, next(rest_of_call, "")))
-        else:
-            words.append(word)
-    return words, redirections
+class _PlainCall:
+    """The words of a call without its redirections; (sign, target) of these."""
+
+    def __init__(self, call: Sequence[str]) -> None:
+        self.words: list[str] = []
+        self.redirections: list[tuple[str, str]] = []
+        rest_of_call = iter(call)
+        for word in rest_of_call:
+            if word and set(word) <= set("<>&|"):
+                self.redirections.append((word, next(rest_of_call, "")))
+            else:
+                self.words.append(word)
 
 
 def covers(discard: Discard, path: str, tracked: bool | None = None) -> bool:

@@ -188,3 +188,5 @@ def _print_outcome(name: str, has_any: bool, sent: int, lacking: int, left: int)
         print(f"sent {count_noun(sent, 'checkpoint')} to '{name}'")
     elif not lacking:
         print(f"'{name}' has every checkpoint")
+    elif not left:
+        print(f"nothing was sent to '{name}', which lacks {count_noun(lacking, 'checkpoint')}")

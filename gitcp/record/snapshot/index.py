@@ -129,13 +129,17 @@ def read_entries(repo: Repo, paths: Iterable[str], index: str = "") -> dict[str,
 def warn_of_reverts(repo: Repo, changes: Changes, head: str) -> None:
     """Warn of the paths that a commit with these changes on head sets back to what they were before
     a recent commit, and that the worktree has otherwise: its index is older than that commit."""
-    unchecked = {path: change for path, change in changes.items() if change[1]}
+    # What the commit puts in the place of files that head has.
+    unchecked = {path: (mode, oid) for path, (_, old, mode, oid) in changes.items() if old}
     for oid in object_lists.list_commits(repo, "--first-parent", f"--max-count={_RECENT}", head):
         commit = need_commit(repo.objects, oid)
         _, made = read_changes(repo.objects, commit)
-        same = [p for p in unchecked if p in made and made[p][:2] == unchecked[p][2:]]
+        same = []
+        for path, (mode, before, _, _) in made.items():
+            if path in unchecked and unchecked[path] == (mode, before):
+                same.append(path)
         present = scan.read_paths(repo, same, write=False)
-        old = sorted(p for p in same if present.get(p) != (unchecked[p][2], unchecked[p][3]))
+        old = sorted(path for path in same if present.get(path) != unchecked[path])
         for path in same:
             del unchecked[path]
         if old:

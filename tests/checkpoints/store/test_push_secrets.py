@@ -295,7 +295,9 @@ def test_findings_that_are_lost_are_searched_for_again(here: Repo, tmp_path: Pat
 
 def test_what_is_held_back_is_said_by_status_doctor_and_fsck_alike(here: Repo) -> None:
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
-    said = run("push", "origin").stderr
+    pushed = run("push", "origin")
+    assert pushed.stdout == "nothing was sent to 'origin', which lacks 1 checkpoint\n"
+    said = pushed.stderr
     words = "what looks like a secret"
     for told in (
         said,

@@ -92,7 +92,7 @@ def test_points_are_moved_in_filtered_and_looked_at_in_any_width(
         screen.type("?", "+an unmistakable")
         screen.type("x")  # a letter that is no key does nothing
         screen.type("/nothing like it", "0 of")
-        assert "no point has these words" in screen.text
+        assert "nothing has these words" in screen.text
         screen.type(ESC, "go back to before…")
         screen.type("/", "newest first")
         screen.type("write ONEX", "filter: write ONEX_")
