@@ -741,8 +741,8 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
     prompt} that made the commit's files."""
     carrying = listing.find_carriers(repo, ids)
     if first:
-        for name, others in carrying.items():
-            carrying[name] = [first, *(oid for oid in others if oid != first)]
+        for name, oids in carrying.items():
+            carrying[name] = [first, *(oid for oid in oids if oid != first)]
     names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
     counter = tallies.Counter(repo)
     known_heads = heads.Heads(repo)

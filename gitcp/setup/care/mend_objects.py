@@ -17,6 +17,7 @@ from gitcp.git.objects import cat_file
 from gitcp.record import session
 from gitcp.record.turn import sessions
 from gitcp.setup.care import bad_packs
+from gitcp.text.shapes import is_object_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -242,14 +243,15 @@ def _list_absent(repo: Repo, oids: Iterable[str]) -> set[str]:
 
 
 def list_empty_objects(repo: Repo) -> list[str]:
-    """The empty files among git's loose objects."""
+    """The empty files among git's loose objects; a file that git was writing has another name."""
     top = os.path.dirname(packs.locate_folder(repo))
     empty: list[str] = []
     for shard in files.list_names(top):
         if len(shard) != 2:
             continue
         for entry in os.scandir(os.path.join(top, shard)):
-            if entry.is_file() and entry.stat().st_size == 0:
+            is_object = is_object_name(shard + entry.name)
+            if is_object and entry.is_file() and entry.stat().st_size == 0:
                 empty.append(entry.path)
     return sorted(empty)
 

@@ -114,7 +114,10 @@ def test_an_empty_object_file_is_taken_away(
     file = world.path / ".git/objects" / oid[:2] / oid[2:]
     file.chmod(0o644)
     file.write_bytes(b"")
+    unfinished = file.with_name("tmp_obj_x")
+    unfinished.write_bytes(b"")
     assert said in mend(world)
+    assert unfinished.exists()
     assert not file.exists() or file.stat().st_size
     done = subprocess.run(["git", "fsck", "--no-dangling"], cwd=world.path, capture_output=True)
     assert bool(done.returncode) == bool(status)
