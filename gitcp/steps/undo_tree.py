@@ -57,6 +57,8 @@ class UndoTree:
     def list_to_undo(self, name: str = "1") -> list[Step]:
         """The steps in force to undo, newest first.  name: their number, or a prefix of the id of
         the last one.  Raises Error if there are not so many, or no such step."""
+        if not self.in_force and self.steps:
+            raise Error("nothing to undo: all is undone ('gitcp redo' does the last again)")
         if not self.in_force:
             raise Error(
                 "nothing to undo: gitcp changed no file here"

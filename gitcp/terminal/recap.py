@@ -195,9 +195,10 @@ def _build_day(day: OwnDay, calendar: Calendar, width: int) -> _Day:
 def _draw_head(day: OwnDay, calendar: Calendar, width: int) -> Line:
     commits = {c["oid"] for c in day["commits"]}
     commits |= {c["oid"] for session in day["sessions"] for c in session["commits"]}
+    sessions = {session["session_id"] for session in day["sessions"]}
     counts = []
-    if day["sessions"]:
-        counts.append(count_noun(len(day["sessions"]), "session"))
+    if sessions:
+        counts.append(count_noun(len(sessions), "session"))
     if commits:
         counts.append(count_noun(len(commits), "commit"))
     others = _count_others(day)
