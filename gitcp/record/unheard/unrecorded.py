@@ -290,16 +290,21 @@ def look(repo: Repo) -> Record:
 
 
 def read_current(repo: Repo) -> Record:
-    """The record; looks again if something has changed since the last look."""
+    """The record; looks again if something has changed since the last look, unless the repository
+    can only be read."""
     if not os.path.exists(locate_recording(repo)) and not read_enabled(repo):
         return Record(repo)
     record = Record(repo)
-    if record.is_new or unheard.is_look_due(repo):
+    if _is_out_of_date(repo, record) and os.access(repo.common, os.W_OK):
         return look(repo)
-    for path, (size, session_id) in record.files.items():
-        if session_id and session.read_size(path) != size:
-            return look(repo)
     return record
+
+
+def _is_out_of_date(repo: Repo, record: Record) -> bool:
+    if record.is_new or unheard.is_look_due(repo):
+        return True
+    sizes = {path: size for path, (size, session_id) in record.files.items() if session_id}
+    return any(session.read_size(path) != size for path, size in sizes.items())
 
 
 def _list_folders(clients: Sequence[Client], home: str, roots: Sequence[str]) -> dict[str, int]:

@@ -97,6 +97,7 @@ UNRECORDED: Checks = {
 _SHOWN = {
     **installation.CHECKS,
     **installation.CLIENT_CHECKS,
+    **installation.ROOM,
     **installation.FAILURES,
     **UNRECORDED,
     **STORE,
