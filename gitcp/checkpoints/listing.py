@@ -438,7 +438,7 @@ def list_refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
     return {one: why for one, why in removed.items() if one not in carried}
 
 
-class Texts:
+class CommitTexts:
     """What a commit says of its checkpoints; b"" for a missing message or note."""
 
     __slots__ = ("message", "note")
@@ -448,7 +448,7 @@ class Texts:
         self.note = note
 
 
-def read_texts(objects: Objects, commit: str, reader: notes.Reader | None = None) -> Texts:
+def read_texts(objects: Objects, commit: str, reader: notes.Reader | None = None) -> CommitTexts:
     """The message and the note of a commit (full oid)."""
     answer = objects.read(commit)
     message = b""
@@ -456,7 +456,7 @@ def read_texts(objects: Objects, commit: str, reader: notes.Reader | None = None
         message = answer[2].partition(b"\n\n")[2]
     if reader is None:
         reader = notes.Reader(objects)
-    return Texts(message, reader.read_note(commit) or b"")
+    return CommitTexts(message, reader.read_note(commit) or b"")
 
 
 # What a place has of the store, as far as is known.

@@ -210,7 +210,7 @@ def _start_sha256(size: int) -> Any:
     return hashlib.sha256()
 
 
-class Source:
+class LiveTranscript:
     """A live transcript: of a session, or of its subagent agent_id.  The scanner, if any, reads the
     redacted bytes.  began: when the session started, as its state has it."""
 
@@ -235,7 +235,7 @@ class Source:
 
 def store_transcript(
     repo: Repo,
-    source: Source,
+    source: LiveTranscript,
     complete: bool = False,
     check: bool = False,
     bounds: Bounds | None = None,
@@ -361,7 +361,7 @@ def store_session(
 
     path = state.get("transcript_path")
     redactor = Lazy(repo, state["session_id"])
-    source = Source(
+    source = LiveTranscript(
         state["session_id"], path, redactor, scan, began=str(state.get("started_at", ""))
     )
     waiting = state.get("unread")
@@ -631,7 +631,7 @@ class Reader:
     The copy's "chunks" are [oid, size, stamp of the packs that have it] each.
     """
 
-    def __init__(self, repo: Repo, copy: Copy, source: Source, bounds: Bounds) -> None:
+    def __init__(self, repo: Repo, copy: Copy, source: LiveTranscript, bounds: Bounds) -> None:
         self._repo = repo
         self._copy = copy
         self._bounds = bounds

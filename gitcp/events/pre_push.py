@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
     from gitcp.git.repo import Repo
     from gitcp.record import Context
     from gitcp.text.record_types import Message, Passed
@@ -95,7 +95,7 @@ def _push(repo: Repo, args: Sequence[str], lines: Sequence[str]) -> Iterator[Mes
         raise Error("; ".join(faults))
 
 
-def _send(repo: Repo, find: Callable[[], Place | None], leave: frozenset[str]) -> list[str]:
+def _send(repo: Repo, find: Callable[[], SharedPlace | None], leave: frozenset[str]) -> list[str]:
     """Send the store to the place that is found, without the refs in leave; return what went
     wrong, since another place may follow."""
     try:

@@ -16,7 +16,7 @@ WORKTREE = "<git-dir>/gitcp"
 PERSON = "~/.local/state/gitcp"
 
 
-class File:
+class PrivateFile:
     """A private file, or the files of a directory.
 
     writer: the package of gitcp that alone knows where it is and writes it; others ask that one.
@@ -59,7 +59,9 @@ class Kind:
 
     __slots__ = ("files", "loss", "reader", "title", "writer")
 
-    def __init__(self, title: str, writer: str, reader: str, loss: str, *files: File) -> None:
+    def __init__(
+        self, title: str, writer: str, reader: str, loss: str, *files: PrivateFile
+    ) -> None:
         self.title = title
         self.writer = writer
         self.reader = reader
@@ -73,53 +75,59 @@ KINDS = (
         "events, commits and enable",
         "git's hooks, which start Python only if they have to",
         "a hook does nothing, and the next event links its commit",
-        File("record", COMMON, "off", "flag hook", "the person has disabled gitcp"),
-        File(
+        PrivateFile("record", COMMON, "off", "flag hook", "the person has disabled gitcp"),
+        PrivateFile(
             "record",
             COMMON,
             "linked",
             "shared flag hook",
             "some commit is linked with a checkpoint",
         ),
-        File(
+        PrivateFile(
             "checkpoints",
             COMMON,
             "unpushed",
             "shared flag hook",
             "a checkpoint may have to be pushed",
         ),
-        File(
+        PrivateFile(
             "record",
             COMMON,
             "configured/<hook>",
             "flag hook",
             "a pipeline is configured for a hook",
         ),
-        File(
+        PrivateFile(
             "record",
             WORKTREE,
             "configured/<hook>",
             "flag hook",
             "likewise, for this worktree alone",
         ),
-        File(
+        PrivateFile(
             "record",
             WORKTREE,
             "visited",
             "flag hook",
             "a session wrote, or may have, it is not known which; not committed",
         ),
-        File(
+        PrivateFile(
             "record",
             WORKTREE,
             "taken-back",
             "hook",
             "commits that HEAD lost, whose work may return",
         ),
-        File("record", WORKTREE, "orig-head", "hook", "a link to the ORIG_HEAD that was read last"),
-        File("link", WORKTREE, "template", "hook", "the message that git proposed for a commit"),
-        File("setup", WORKTREE, "ran/<hook>", "hook", "the git that ran a configured hook last"),
-        File(
+        PrivateFile(
+            "record", WORKTREE, "orig-head", "hook", "a link to the ORIG_HEAD that was read last"
+        ),
+        PrivateFile(
+            "link", WORKTREE, "template", "hook", "the message that git proposed for a commit"
+        ),
+        PrivateFile(
+            "setup", WORKTREE, "ran/<hook>", "hook", "the git that ran a configured hook last"
+        ),
+        PrivateFile(
             "setup", WORKTREE, "watched", "hook", "settings of agents that git clean would delete"
         ),
     ),
@@ -128,21 +136,21 @@ KINDS = (
         "each turn",
         "checkpoints and the page",
         "the agent's own transcript is read again as a whole",
-        File(
+        PrivateFile(
             "checkpoints",
             COMMON,
             "transcript/<session>",
             "copy left",
             "its redacted end, how far it goes, and whether its checkpoints wait for the rest",
         ),
-        File(
+        PrivateFile(
             "git",
             COMMON,
             "exports/<client>/<session>",
             "copy",
             "what the client exported, redacted",
         ),
-        File(
+        PrivateFile(
             "checkpoints",
             COMMON,
             "images/<sha256>",
@@ -155,9 +163,11 @@ KINDS = (
         "each event of a session",
         "hooks and commands",
         "work that no commit has is linked with no session",
-        File("record", STATES, "<session>", "", "the state of the session"),
-        File("record", COMMON, "open/", "shared hook", "markers of sessions, made from the states"),
-        File(
+        PrivateFile("record", STATES, "<session>", "", "the state of the session"),
+        PrivateFile(
+            "record", COMMON, "open/", "shared hook", "markers of sessions, made from the states"
+        ),
+        PrivateFile(
             "record",
             WORKTREE,
             "turn/<session>",
@@ -170,22 +180,26 @@ KINDS = (
         "each look at the worktree",
         "events and commits",
         "edits and what settled them are put back from refs/gitcp/edits, calls are not",
-        File("record", WORKTREE, "journal", "shared", "who changed which file"),
-        File("record", WORKTREE, "journal-checked", "shared", "how far it was checked"),
-        File("record", WORKTREE, "look", "", "what differed from HEAD at the last look"),
+        PrivateFile("record", WORKTREE, "journal", "shared", "who changed which file"),
+        PrivateFile("record", WORKTREE, "journal-checked", "shared", "how far it was checked"),
+        PrivateFile("record", WORKTREE, "look", "", "what differed from HEAD at the last look"),
     ),
     Kind(
         "Links of commits",
         "commits",
         "commits and relink",
         "commits are judged again, and links that a person removed may come back",
-        File("record", WORKTREE, "verdict", "hook", "what was decided of the coming commit"),
-        File("record", WORKTREE, "looked", "", "the HEAD up to which all commits are judged"),
-        File("record", COMMON, "dismissed", "shared", "the ids that a person removed, one a line"),
-        File(
+        PrivateFile("record", WORKTREE, "verdict", "hook", "what was decided of the coming commit"),
+        PrivateFile(
+            "record", WORKTREE, "looked", "", "the HEAD up to which all commits are judged"
+        ),
+        PrivateFile(
+            "record", COMMON, "dismissed", "shared", "the ids that a person removed, one a line"
+        ),
+        PrivateFile(
             "record", COMMON, "foreign", "shared", "branches named like ours that are the person's"
         ),
-        File(
+        PrivateFile(
             "record",
             COMMON,
             "stashes",
@@ -198,14 +212,14 @@ KINDS = (
         "clean",
         "log and rewind",
         "work that was given up, and points that expired, are not listed",
-        File(
+        PrivateFile(
             "checkpoints",
             COMMON,
             "abandoned",
             "",
             "records of work that was given up, at most 1000",
         ),
-        File(
+        PrivateFile(
             "record",
             COMMON,
             "expired",
@@ -218,7 +232,7 @@ KINDS = (
         "the start of a tool call",
         "the calls of other sessions",
         "a call does not wait for one that runs",
-        File(
+        PrivateFile(
             "record",
             WORKTREE,
             "claims/<key>",
@@ -231,14 +245,14 @@ KINDS = (
         "rewind, undo, auto-commit, stage, split and bisect",
         "the next command, status and doctor --fix",
         "a step that was killed is not finished, and what it replaced is not put back",
-        File(
+        PrivateFile(
             "steps",
             WORKTREE,
             "rewind/",
             "",
             "a step that has begun, with the files that it writes and replaces",
         ),
-        File(
+        PrivateFile(
             "record",
             WORKTREE,
             "auto/",
@@ -246,14 +260,14 @@ KINDS = (
             "an automatic commit that has begun, its indexes and message, and the mark of the"
             " index.lock that gitcp holds",
         ),
-        File(
+        PrivateFile(
             "steps",
             WORKTREE,
             "split/",
             "",
             "the repository in which split makes commits, and what is to be stored of them",
         ),
-        File(
+        PrivateFile(
             "steps",
             WORKTREE,
             "bisect/",
@@ -267,7 +281,7 @@ KINDS = (
         "tool calls, before files that git ignores, and rewind",
         "rewind and undo",
         "these files do not come back",
-        File(
+        PrivateFile(
             "record",
             COMMON,
             "kept/",
@@ -281,49 +295,59 @@ KINDS = (
         "enable",
         "disable and doctor",
         "disable --uninstall does not restore what was there before",
-        File("setup", COMMON, "installed/", "", "what enable wrote, and what was there before"),
-        File("setup", COMMON, "adapters/<agent>", "", "the program that wrote an agent's hooks"),
-        File("setup", COMMON, "answered", "", "the questions that a person was asked here"),
-        File("setup", PERSON, "installed/", "", "likewise for the person's settings"),
+        PrivateFile(
+            "setup", COMMON, "installed/", "", "what enable wrote, and what was there before"
+        ),
+        PrivateFile(
+            "setup", COMMON, "adapters/<agent>", "", "the program that wrote an agent's hooks"
+        ),
+        PrivateFile("setup", COMMON, "answered", "", "the questions that a person was asked here"),
+        PrivateFile("setup", PERSON, "installed/", "", "likewise for the person's settings"),
     ),
     Kind(
         "Hooks and agents heard",
         "each event",
         "status and doctor",
         "status knows less of agents and failures until the next",
-        File(
+        PrivateFile(
             "record", WORKTREE, "heard/<agent>", "shared flag", "hooks of the agent have run there"
         ),
-        File("record", COMMON, "unrecorded", "", "conversations of clients that no hook heard of"),
-        File("git", COMMON, "warnings", "shared", "the warnings of hooks that failed"),
+        PrivateFile(
+            "record", COMMON, "unrecorded", "", "conversations of clients that no hook heard of"
+        ),
+        PrivateFile("git", COMMON, "warnings", "shared", "the warnings of hooks that failed"),
     ),
     Kind(
         "Recording",
         "enable and disable",
         "blame and stats",
         "lines of that time count as unrecorded, unless the note says otherwise",
-        File("record", COMMON, "recording", "shared", "when this clone recorded, as in the note"),
+        PrivateFile(
+            "record", COMMON, "recording", "shared", "when this clone recorded, as in the note"
+        ),
     ),
     Kind(
         "Remotes",
         "push and fetch",
         "push and fetch",
         "the next push compares and searches everything, and says all again",
-        File(
+        PrivateFile(
             "checkpoints",
             COMMON,
             "pushed/",
             "shared",
             "the tips of each remote, when a push there failed, and the messages that were said",
         ),
-        File("checkpoints", COMMON, "searched", "shared", "what pushes searched and held back"),
+        PrivateFile(
+            "checkpoints", COMMON, "searched", "shared", "what pushes searched and held back"
+        ),
     ),
     Kind(
         "Packs",
         "hooks and commands",
         "hooks and commands",
         "hooks read git's own files, and git prunes as usual",
-        File(
+        PrivateFile(
             "git",
             COMMON,
             "packs/<pack>",
@@ -336,31 +360,51 @@ KINDS = (
         "all that asks for it",
         "all that asks for it",
         "it is worked out again, which takes time; anybody may delete the directory",
-        File(
+        PrivateFile(
             "record",
             WORKTREE,
             "cache/index",
             "",
             "the worktree as it was last read, in git's format",
         ),
-        File("record", WORKTREE, "cache/index-sparse", "", "the sparse checkout that it is for"),
-        File("record", WORKTREE, "cache/index-stale", "flag", "the index is to be made anew"),
-        File("record", WORKTREE, "cache/stat-cache", "", "blobs of files that the index lacks"),
-        File("record", WORKTREE, "cache/filters-hang", "flag", "git runs no filter for an hour"),
-        File("record", WORKTREE, "cache/clock", "shared flag", "tells the file system's time"),
-        File("git", WORKTREE, "cache/asked", "", "where the repository is, and its configuration"),
-        File("guard", WORKTREE, "cache/guard-head", "", "the sessions of HEAD's message"),
-        File("extras", WORKTREE, "cache/page.html", "", "the newest page"),
-        File("git", COMMON, "cache/indexes", "shared", "the indexes of small packs"),
-        File("checkpoints", COMMON, "cache/unsigned", "shared", "sessions that cannot be signed"),
-        File("lines", COMMON, "cache/recording-shared", "shared flag", "the note has all of it"),
-        File("checkpoints", COMMON, "cache/heads", "", "titles and last prompts of sessions"),
-        File("record", COMMON, "cache/folders", "hook", "clients' folders of conversations"),
-        File("record", COMMON, "cache/all-heard", "flag", "no conversation was left unrecorded"),
-        File("lines", COMMON, "cache/lines", "", "what was found for lines, at most 4 MiB"),
-        File("extras", COMMON, "cache/search.sqlite", "", "the index of searches"),
+        PrivateFile(
+            "record", WORKTREE, "cache/index-sparse", "", "the sparse checkout that it is for"
+        ),
+        PrivateFile(
+            "record", WORKTREE, "cache/index-stale", "flag", "the index is to be made anew"
+        ),
+        PrivateFile(
+            "record", WORKTREE, "cache/stat-cache", "", "blobs of files that the index lacks"
+        ),
+        PrivateFile(
+            "record", WORKTREE, "cache/filters-hang", "flag", "git runs no filter for an hour"
+        ),
+        PrivateFile(
+            "record", WORKTREE, "cache/clock", "shared flag", "tells the file system's time"
+        ),
+        PrivateFile(
+            "git", WORKTREE, "cache/asked", "", "where the repository is, and its configuration"
+        ),
+        PrivateFile("guard", WORKTREE, "cache/guard-head", "", "the sessions of HEAD's message"),
+        PrivateFile("extras", WORKTREE, "cache/page.html", "", "the newest page"),
+        PrivateFile("git", COMMON, "cache/indexes", "shared", "the indexes of small packs"),
+        PrivateFile(
+            "checkpoints", COMMON, "cache/unsigned", "shared", "sessions that cannot be signed"
+        ),
+        PrivateFile(
+            "lines", COMMON, "cache/recording-shared", "shared flag", "the note has all of it"
+        ),
+        PrivateFile(
+            "checkpoints", COMMON, "cache/heads", "", "titles and last prompts of sessions"
+        ),
+        PrivateFile("record", COMMON, "cache/folders", "hook", "clients' folders of conversations"),
+        PrivateFile(
+            "record", COMMON, "cache/all-heard", "flag", "no conversation was left unrecorded"
+        ),
+        PrivateFile("lines", COMMON, "cache/lines", "", "what was found for lines, at most 4 MiB"),
+        PrivateFile("extras", COMMON, "cache/search.sqlite", "", "the index of searches"),
         *(
-            File("git", COMMON, f"cache/{name}", "", meaning)
+            PrivateFile("git", COMMON, f"cache/{name}", "", meaning)
             for name, meaning in (
                 ("beginning", "the first recorded commit"),
                 ("lost", "links that commits have lost"),
@@ -376,35 +420,37 @@ KINDS = (
         "every process",
         "every process",
         "processes write at the same time; once none runs, nothing is missing",
-        File(
+        PrivateFile(
             "git", COMMON, "lock/<name>", "shared", "a lock, held by the process that has it open"
         ),
-        File("git", COMMON, "tmp/", "", "files that are being written"),
-        File("git", COMMON, "corrupt/", "", "damaged files that were set aside, for people"),
+        PrivateFile("git", COMMON, "tmp/", "", "files that are being written"),
+        PrivateFile("git", COMMON, "corrupt/", "", "damaged files that were set aside, for people"),
     ),
     Kind(
         "Repositories of the person",
         "enable and events",
         "events in other directories",
         "enable or the next session's start registers the repository again",
-        File(
+        PrivateFile(
             "record",
             PERSON,
             "repositories/",
             "",
             "the repositories that are registered, and a random word that each has, too",
         ),
-        File(
+        PrivateFile(
             "record", COMMON, "registered", "shared", "the random word of its entry in the register"
         ),
-        File("record", PERSON, "visits/<session>/<key>", "", "a repository that a session is in"),
-        File("git", PERSON, "jj/<key>/<file>", "", "a jj workspace"),
+        PrivateFile(
+            "record", PERSON, "visits/<session>/<key>", "", "a repository that a session is in"
+        ),
+        PrivateFile("git", PERSON, "jj/<key>/<file>", "", "a jj workspace"),
     ),
 )
 FILES = tuple(file for kind in KINDS for file in kind.files)
 
 
-def list_files(word: str) -> list[File]:
+def list_files(word: str) -> list[PrivateFile]:
     """The files of which a word is said."""
     return [file for file in FILES if word in file.words]
 
@@ -416,13 +462,13 @@ def is_shared(path: str) -> bool:
     return file is not None and "shared" in file.words
 
 
-def find_file(path: str, *places: str) -> File | None:
+def find_file(path: str, *places: str) -> PrivateFile | None:
     """The declaration of a file by its path below one of its places; None if there is none."""
     parts = path.split("/")
     return next((file for file in FILES if file.place in places and _fits(file, parts)), None)
 
 
-def _fits(file: File, parts: list[str]) -> bool:
+def _fits(file: PrivateFile, parts: list[str]) -> bool:
     words = file.name.split("/")
     if not words[-1]:
         return parts[: len(words) - 1] == words[:-1]

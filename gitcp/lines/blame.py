@@ -10,7 +10,7 @@ from gitcp.checkpoints.format import line_authors
 from gitcp.git import decode_name, encode_name
 from gitcp.lines import blame_dates, blame_options, blame_table, porcelain
 from gitcp.lines.blame_dates import choose_date
-from gitcp.lines.blame_table import Row
+from gitcp.lines.blame_table import BlameRun
 from gitcp.lines.committed import history
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def format_lines(
     form = blame_options.choose_format(options)
     if form == "line-porcelain":
         porcelain.complete_entries(blamed.entries)
-    lines = _Lines(repo, options, evidence, blamed.entries)
+    lines = _BlameLines(repo, options, evidence, blamed.entries)
     entries: Iterable[BlameEntry] = blamed.entries
     if form != "incremental":
         entries = blamed.list_lines()
@@ -83,7 +83,7 @@ def build_records(
 ) -> Iterator[BlamedLine]:
     """Yield a record `line` for each line (gitcp-record(5)).  blamed: as for format_table()."""
     entries = porcelain.complete_entries(blamed.entries)
-    lines = _Lines(repo, options, evidence, entries)
+    lines = _BlameLines(repo, options, evidence, entries)
     for entry in blamed.list_lines():
         author = lines.find_author(entry)
         record: BlamedLine = {
@@ -103,7 +103,7 @@ def build_records(
         yield record
 
 
-class _Lines:
+class _BlameLines:
     """The authors of the lines that git blames."""
 
     def __init__(
@@ -192,7 +192,7 @@ def format_table(
     if not groups:
         yield blamed.rest
         return
-    lines = _Lines(repo, options, evidence, groups)
+    lines = _BlameLines(repo, options, evidence, groups)
     parts: list[Part] = []
     for group, content in zip(groups, blamed.contents, strict=True):
         parts += lines.divide_group(group, content)
@@ -225,7 +225,7 @@ def _needs_margins(flags: set[str], config: Config) -> bool:
     return bool(flags & _MARGIN_OPTIONS) or any(config.get(key) for key in _MARGIN_KEYS)
 
 
-def _build_row(flags: set[str], part: Part, padded: Mapping[str, bytes]) -> Row:
+def _build_row(flags: set[str], part: Part, padded: Mapping[str, bytes]) -> BlameRun:
     entry, author, content = part
     headers = dict(entry.headers)
     name, mail = author or (headers[b"author"], headers[b"author-mail"])
@@ -235,7 +235,7 @@ def _build_row(flags: set[str], part: Part, padded: Mapping[str, bytes]) -> Row:
         date = blame_dates.format_raw_time(entry)
     else:
         date = padded[choose_date(entry)]
-    return Row(
+    return BlameRun(
         entry.oid,
         entry.orig,
         entry.final,

@@ -17,7 +17,7 @@ _TOGETHER = 1 << 12  # lines
 
 
 @dataclass(slots=True)
-class Row:
+class BlameRun:
     """Lines of the table that follow one another in the commit too.
 
     orig, final: of the first.  count: of lines.  boundary: they may be older than the range.
@@ -40,7 +40,7 @@ class _Columns:
 
     __slots__ = ("final", "name", "orig", "path")
 
-    def __init__(self, rows: Sequence[Row], flags: Collection[str], path: bytes) -> None:
+    def __init__(self, rows: Sequence[BlameRun], flags: Collection[str], path: bytes) -> None:
         last_orig = 0
         last_final = 0
         longest_path = 0
@@ -62,7 +62,7 @@ class _Columns:
 
 
 def format_table(
-    rows: Sequence[Row],
+    rows: Sequence[BlameRun],
     flags: Collection[str],
     abbrev: int,
     path: bytes,
@@ -125,7 +125,7 @@ def _count_char_columns(char: str) -> int:
 
 
 def _format_head(
-    row: Row, flags: Collection[str], abbrev: int, sizes: _Columns, offset: int = 0
+    row: BlameRun, flags: Collection[str], abbrev: int, sizes: _Columns, offset: int = 0
 ) -> bytes:
     head = _format_commit(row, flags, abbrev)
     if sizes.path:
@@ -135,7 +135,7 @@ def _format_head(
     return head
 
 
-def _format_commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
+def _format_commit(row: BlameRun, flags: Collection[str], abbrev: int) -> bytes:
     length = abbrev
     if "l" in flags:
         length = len(row.oid)
@@ -148,7 +148,7 @@ def _format_commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
 
 
 def _format_compatible(
-    row: Row, number: int, line: bytes, flags: Collection[str], abbrev: int
+    row: BlameRun, number: int, line: bytes, flags: Collection[str], abbrev: int
 ) -> bytes:
     """A line as git-annotate(1) prints it."""
     start = _format_commit(row, flags, abbrev)

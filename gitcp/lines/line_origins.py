@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @value_class
-class Place:
+class AskedLines:
     """What a person asks for: lines of a file, from 1 on; 0 and 0 for the whole file."""
 
     path: str
@@ -35,14 +35,14 @@ class Place:
     last: int = 0
 
 
-def parse_place(text: str) -> Place:
+def parse_place(text: str) -> AskedLines:
     """Parse `<file>:<line>`, `<file>:<first>-<last>` and `<file>:<first>,<last>`, or a file alone.
 
     Raises InputError for another text.
     """
     path, colon, span = text.rpartition(":")
     if not colon:
-        return Place(text)
+        return AskedLines(text)
     numbers = span.replace("-", ",").split(",")
     if not path or len(numbers) > 2 or not all(map(_is_line_number, numbers)):
         raise InputError(f"no line or range of lines after the colon, as in 'a.c:5-8': '{text}'")
@@ -50,7 +50,7 @@ def parse_place(text: str) -> Place:
     last = int(numbers[-1])
     if last < first:
         raise InputError(f"the last line is before the first: '{text}'")
-    return Place(path, first, last)
+    return AskedLines(path, first, last)
 
 
 def _is_line_number(text: str) -> bool:
@@ -74,7 +74,7 @@ class _Run:
 
 
 def list_origins(
-    repo: Repo, git: Git, evidence: Evidence, place: Place, revision: str = ""
+    repo: Repo, git: Git, evidence: Evidence, place: AskedLines, revision: str = ""
 ) -> list[Record]:
     """A record `origin` (gitcp-record(5)) for each run of lines that one edit or commit made.
 

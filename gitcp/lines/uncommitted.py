@@ -53,13 +53,13 @@ def read_content(repo: Repo, path: str) -> Version | None:
     return line_replay.Version(entry[1], line_evidence.split_text_lines(entry[1], data))
 
 
-def date_change(repo: Repo, path: str) -> unrecorded.Change:
+def date_change(repo: Repo, path: str) -> unrecorded.ChangeTimes:
     """When a file of the worktree was changed, by its time; now if it is gone."""
     try:
         changed = int(os.stat(os.path.join(repo.top or "", path)).st_mtime)
     except OSError:
         changed = int(time.time())
-    return unrecorded.Change(changed, changed, changed)
+    return unrecorded.ChangeTimes(changed, changed, changed)
 
 
 def convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.record.journal.line_kinds import Edit
-    from gitcp.steps.abandoned_rules import Found, GivenUp, Group, Turn
+    from gitcp.steps.abandoned_rules import FoundWork, GivenUp, Group, Turn
     from gitcp.text.record_types import Entry, Record, Version
 
     Entries = dict[str, dict[Version, None]]  # path -> its entries, without repeats
@@ -260,7 +260,7 @@ def _list_recorded(
     kept: Entries = {}
     if written:
         kept = _read_kept(place, places, written)
-    found: list[Found] = []
+    found: list[FoundWork] = []
     for group in groups:
         found += _look_at_group(place.repo, group, kept)
     moves = _Moves(place, kept)
@@ -324,7 +324,7 @@ class _Moves:
         return self._lines[entry]
 
 
-def _look_at_group(repo: Repo, group: Group, kept: Entries) -> Iterator[Found]:
+def _look_at_group(repo: Repo, group: Group, kept: Entries) -> Iterator[FoundWork]:
     """What turns gave up in files that were moved to each other."""
     edits = Edits(repo.objects, group.edits)
     paths = sorted(group.paths)
@@ -338,7 +338,7 @@ def _look_at_group(repo: Repo, group: Group, kept: Entries) -> Iterator[Found]:
     for path in paths:
         chain = edits.trace_content(path)
         replay = partial(edits.replay_as, Replay, path, line_replay.Version("", ()))
-        history = abandoned_rules.History(chain, replay, read)
+        history = abandoned_rules.EditHistory(chain, replay, read)
         yield history.list_given_up([*kept.get(path, ())])
 
 

@@ -58,7 +58,7 @@ class WorkOf:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundWork:
     """What turns gave up at a path, and where there is work of other turns that is left."""
 
     given_up: list[GivenUp]
@@ -73,7 +73,7 @@ class Group:
     edits: list[Edit]
 
 
-class History:
+class EditHistory:
     """What a path held at each of its edits."""
 
     def __init__(
@@ -101,7 +101,7 @@ class History:
             written.setdefault(Turn(session_id, turn), set()).add(number)
         return written
 
-    def list_given_up(self, kept: Sequence[Version]) -> Found:
+    def list_given_up(self, kept: Sequence[Version]) -> FoundWork:
         """Divide the turns that changed the path.  kept: what the worktree, the index, the commits
         and the stash have there; first what most likely has their work."""
         turns = self._map_turns()
@@ -121,7 +121,7 @@ class History:
         for turn in turns.keys() - given_up.keys():
             left.update(WorkOf(turn, line.path) for line in turns[turn])
         parts = [self._describe(turn, lines) for turn, lines in given_up.items()]
-        return Found(parts, left)
+        return FoundWork(parts, left)
 
     def _map_turns(self) -> dict[Turn, list[Edit]]:
         """The edits of each turn that changed the path; what a turn itself took back was not given
@@ -269,7 +269,7 @@ def group_edits(edits: Iterable[Edit]) -> list[Group]:
     return [*groups.values()]
 
 
-def unite(found: Iterable[Found]) -> list[list[GivenUp]]:
+def unite(found: Iterable[FoundWork]) -> list[list[GivenUp]]:
     """What was given up of each turn, the newest turn first, of the results of each path.  The work
     on a file that was moved counts where the file is now."""
     results = list(found)

@@ -226,14 +226,14 @@ _NEEDED = {"id", "kind", "reason", "parent", "effects"}
 
 
 @value_class
-class Place:
+class LogPlace:
     """Where a step stands in the log: its commit, and the seconds since 1970."""
 
     commit: str = ""
     time: int = 0
 
 
-def parse_step(record: Record, place: Place) -> Step | None:
+def parse_step(record: Record, place: LogPlace) -> Step | None:
     """A stored step; None if it is none."""
     if not record.keys() >= _NEEDED:
         return None

@@ -15,7 +15,7 @@ from gitcp.git.files import exclusive
 from gitcp.git.objects import TREE, Lookup, write_commit, write_tree
 from gitcp.record.session import make_id
 from gitcp.steps import undo_tree
-from gitcp.steps.step import CHECKPOINT, FILE, INDEX, NOTE, REF, STASH, Place, Step, parse_step
+from gitcp.steps.step import CHECKPOINT, FILE, INDEX, NOTE, REF, STASH, LogPlace, Step, parse_step
 from gitcp.text import console, json, replace, shapes, term, value_class
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ def read_steps(repo: Repo, log: str = "") -> list[Step]:
         _, _, body = message.partition(b"\n\n")
         stored = format.parse_json(body) or {}
         conforming, _ = schema.select_conforming(stored, schema.SHAPES["step"])
-        step = parse_step(conforming, Place(oid.decode(), int(time or 0)))
+        step = parse_step(conforming, LogPlace(oid.decode(), int(time or 0)))
         if step:
             steps.append(step)
         elif message.strip() != _ROOT:

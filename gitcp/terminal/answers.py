@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Conversation:
+class TurnTalk:
     """What was said in the turn that wrote a line.  call: the words around the edit, if it is
     known."""
 
@@ -98,7 +98,7 @@ _ANSWER = 600
 UNSAVED = "changed in the editor: not saved yet"
 
 
-def format_hover(record: BlamedLine, conversation: Conversation, subject: str) -> str:
+def format_hover(record: BlamedLine, conversation: TurnTalk, subject: str) -> str:
     """The author of a line, its prompt, the agent's words about it, and its commit."""
     lines = [_format_author(record)]
     if record["who"] == "session":
@@ -127,7 +127,7 @@ def _format_author(record: BlamedLine) -> str:
     )
 
 
-def _choose_answer(conversation: Conversation) -> str:
+def _choose_answer(conversation: TurnTalk) -> str:
     """The agent's words next to the call, else its last ones in the turn, shortened."""
     texts: list[str] = []
     if conversation.call:
@@ -166,7 +166,7 @@ def _identify_turn(record: BlamedLine | None) -> tuple[str, str] | None:
     return record["session_id"], record["turn_id"]
 
 
-def format_turn(record: BlamedLine, conversation: Conversation, subject: str) -> str:
+def format_turn(record: BlamedLine, conversation: TurnTalk, subject: str) -> str:
     """The turn that wrote a line, as text."""
     entries = [f"[{role}] {text}" for role, text in conversation.entries]
     if not entries:

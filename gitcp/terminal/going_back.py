@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.steps.back import plan
 from gitcp.steps.back.point import describe_lacking, shorten_names
-from gitcp.terminal.rows import ID, INDENT, NO_LIMIT, WHEN, Row, draw_row
+from gitcp.terminal.rows import ID, INDENT, NO_LIMIT, WHEN, ScreenRow, draw_row
 from gitcp.text import prompt_text
 from gitcp.text.spans import count_cells, count_noun, join_words, pad, shorten
 
@@ -26,7 +26,7 @@ _MOVED = ("undo of ", "redo of ")  # what these say stands below a plan
 _PATH = 24  # cells of a path before its reason, if it is short
 
 
-def build_point_row(point: Point, name: str, agents: Mapping[str, str], ago: Ago) -> Row:
+def build_point_row(point: Point, name: str, agents: Mapping[str, str], ago: Ago) -> ScreenRow:
     """The row of a point: a prompt with its agent, or one call of it.  name: '' for no column of
     ids.  agents: session id -> the name of its client."""
     facts = ["gone" if point.gone else ""]
@@ -39,7 +39,7 @@ def build_point_row(point: Point, name: str, agents: Mapping[str, str], ago: Ago
     else:
         who = agents.get(point.session_id, "")
     text = describe_point(point)
-    return Row(
+    return ScreenRow(
         name,
         ago(point.time),
         who,

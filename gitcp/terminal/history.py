@@ -9,7 +9,7 @@ from gitcp.terminal.rows import (
     INDENT,
     NO_LIMIT,
     STATES,
-    Row,
+    ScreenRow,
     count_tasks,
     draw_below,
     draw_row,
@@ -62,14 +62,14 @@ def draw_log(commit: Record, ago: Ago, width: int, counted: Changed | None) -> I
         yield [(f"{INDENT}{'; '.join(words)}", "dim")]
 
 
-def build_commit_row(commit: Shown, ago: Ago, numbers: str) -> Row:
+def build_commit_row(commit: Shown, ago: Ago, numbers: str) -> ScreenRow:
     """The row of a commit.  numbers: its lines by format_changes()."""
     style = ""
     if commit.get("checkpoints"):
         style = "bold"
     when = ago(commit["time"])
     oid = abbreviate(commit["oid"])
-    return Row(oid, when, commit["author"], commit["message"], numbers, "blue", style)
+    return ScreenRow(oid, when, commit["author"], commit["message"], numbers, "blue", style)
 
 
 _ROWS = 2  # sessions of a commit that have a row
@@ -88,7 +88,7 @@ def list_parts(commit: Record) -> list[Part]:
     return sorted(parts.values(), key=count_lines, reverse=True)
 
 
-def _build_session_row(part: Part) -> Row:
+def _build_session_row(part: Part) -> ScreenRow:
     text = name_session(part)
     if part.get("forgotten"):
         text = f"forgotten {str(part['forgotten'])[:10]}"
@@ -101,7 +101,7 @@ def _build_session_row(part: Part) -> Row:
     if typed > 1:
         tasks = ", ".join(filter(None, [f"{typed} prompts", tasks]))
     who = part["agent"] or "Agent"
-    return Row(shorten_id(part["session_id"]), "", who, text, tasks, indent=INDENT)
+    return ScreenRow(shorten_id(part["session_id"]), "", who, text, tasks, indent=INDENT)
 
 
 def draw_oneline(commit: Record, ago: Ago, width: int, counted: Changed | None) -> Iterator[Line]:
@@ -141,7 +141,7 @@ def draw_abandoned(record: Record, ago: Ago, width: int = NO_LIMIT) -> Iterator[
     who = record["agent"] or "Agent"
     text = _quote_prompt(record["prompt"])
     numbers = format_changes(added, removed)
-    row = Row(record["turn"][:_TURN_DIGITS], ago(record["time"]), who, text, numbers)
+    row = ScreenRow(record["turn"][:_TURN_DIGITS], ago(record["time"]), who, text, numbers)
     yield draw_row(row, width)
     for path, file in record["files"].items():
         counted = f"{path}  +{file.get('added', 0)} -{file.get('removed', 0)}"
@@ -204,7 +204,7 @@ def draw_sessions(
             yield draw_below("  ".join(words), width)
 
 
-def _build_activity_row(record: Shown, ago: Ago) -> Row:
+def _build_activity_row(record: Shown, ago: Ago) -> ScreenRow:
     text = _quote_prompt(record["prompt"])
     if record.get("title") and not record["files_touched"]:
         text = str(record["title"])
@@ -214,4 +214,4 @@ def _build_activity_row(record: Shown, ago: Ago) -> Row:
         numbers = f"and {count_noun(tasks, 'task')}"
     who = record["agent"] or "Agent"
     name = shorten_id(record["session_id"])
-    return Row(name, ago(record["last"]), who, text, numbers, indent=INDENT)
+    return ScreenRow(name, ago(record["last"]), who, text, numbers, indent=INDENT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from gitcp.terminal.rows import INDENT, NO_LIMIT, Row, draw_row
+from gitcp.terminal.rows import INDENT, NO_LIMIT, ScreenRow, draw_row
 from gitcp.text import json, prompt_text
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate, clip, count_cells, count_noun, join_words, shorten
@@ -74,7 +74,7 @@ class _Session:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundTurns:
     """What was found in a repository.  left: how many further turns.  parents: by the session of a
     task."""
 
@@ -84,7 +84,7 @@ class Found:
     parents: Mapping[str, Parent] = field(default_factory=dict)
 
 
-def draw_hits(found: Iterable[Found], ago: Ago, width: int = NO_LIMIT) -> Iterator[Line]:
+def draw_hits(found: Iterable[FoundTurns], ago: Ago, width: int = NO_LIMIT) -> Iterator[Line]:
     """The sessions of each repository, those with the best turns first, and what to type next."""
     sessions: list[_Session] = []
     commits = set()
@@ -108,7 +108,7 @@ def draw_hits(found: Iterable[Found], ago: Ago, width: int = NO_LIMIT) -> Iterat
     yield [(f"{', '.join(counts)}. 'gitcp show {best}' opens {which}", "dim")]
 
 
-def _group_hits(found: Found) -> list[_Session]:
+def _group_hits(found: FoundTurns) -> list[_Session]:
     """The hits by session; those of a task by the session that gave it."""
     by_session: dict[str, _Session] = {}
     for hit in found.hits:
@@ -128,7 +128,7 @@ def _draw_session(session: _Session, ago: Ago, width: int) -> Iterator[Line]:
     best = session.hits[0]
     name = session.name or _name_prompt(best)
     when = ago(best["time"]) if best["time"] else ""
-    row = Row(shorten_id(session.session_id), when, session.agent or "Agent", name)
+    row = ScreenRow(shorten_id(session.session_id), when, session.agent or "Agent", name)
     words = set(_MARKED.findall(best["snippet"]))
     yield _mark_words(draw_row(row, width), words)
     seen = {name}

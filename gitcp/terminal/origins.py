@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from gitcp.agents.reading import turns
 from gitcp.lines.causes import NOBODY as NOT_RECORDED
-from gitcp.terminal.rows import INDENT, NO_LIMIT, Row, draw_below, draw_row
+from gitcp.terminal.rows import INDENT, NO_LIMIT, ScreenRow, draw_below, draw_row
 from gitcp.text import prompt_text
 from gitcp.text.json import ensure_object
 from gitcp.text.short_ids import shorten_id
@@ -347,9 +347,9 @@ def _format_sums(causes: FileCauses) -> str:
     return f"{count_noun(causes.line_count, 'line')}: {', '.join(words)}{uncommitted}"
 
 
-def _build_row(cause: Cause, ago: Ago) -> Row:
+def _build_row(cause: Cause, ago: Ago) -> ScreenRow:
     when = ago(cause.time) if cause.time else ""
-    row = Row("", when, cause.author, cause.name, indent=INDENT, has_id=False)
+    row = ScreenRow("", when, cause.author, cause.name, indent=INDENT, has_id=False)
     if cause.who == "session":
         if cause.name:
             row.text = f"> {cause.name}"

@@ -65,7 +65,7 @@ def choose_entry(question: Question, count: int, entry: Entry, views: Sequence[V
     """
     if os.environ.get("TERM", "dumb") != "dumb" and sys.stdout.isatty():
         try:
-            choice = Choice(question, count, entry, views)
+            choice = ChoiceScreen(question, count, entry, views)
             if browser.run_screen(choice) == "chosen":
                 return choice.marked
             return None
@@ -97,7 +97,7 @@ def _join_text(line: Line) -> str:
     return "".join(escape_unprintable(text) for text, _ in line)
 
 
-class Choice(browser.Screen):
+class ChoiceScreen(browser.Screen):
     """The state of a choice: the marked entry, the filter and the view; draw() draws its screen."""
 
     def __init__(self, question: Question, count: int, entry: Entry, views: Sequence[View]) -> None:

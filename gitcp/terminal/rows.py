@@ -42,7 +42,7 @@ NO_LIMIT = 0
 
 
 @value_class
-class Row:
+class ScreenRow:
     """What a row says.  colour: of who: that of agents, or of persons.  style: of the text.
     has_id: whether there is a column for the name."""
 
@@ -57,7 +57,7 @@ class Row:
     has_id: bool = True
 
 
-def draw_row(row: Row, width: int) -> Line:
+def draw_row(row: ScreenRow, width: int) -> Line:
     """A row in at most width cells (NO_LIMIT: nothing is cut).
 
     The columns of an indented row without a time are those of the row above it."""

@@ -8,7 +8,7 @@ from typing import Any
 from gitcp.agents.reading import prompts_done
 from gitcp.steps import handover_text
 from gitcp.steps.back.point import AFTER, describe_lacking, shorten_ids
-from gitcp.terminal.rows import INDENT, NO_LIMIT, Row, draw_row, name_state
+from gitcp.terminal.rows import INDENT, NO_LIMIT, ScreenRow, draw_row, name_state
 from gitcp.terminal.shown import View, draw_prompt, draw_prompted
 from gitcp.terminal.usage import format_usage
 from gitcp.text import prompt_text
@@ -106,7 +106,7 @@ def _draw_step(checkpoint: Record, view: View) -> Iterator[Line]:
     who = "saved" if is_saved else "committed"
     if view.verbose and checkpoint["checkpoint_id"]:
         who = checkpoint["checkpoint_id"]
-    row = Row(
+    row = ScreenRow(
         abbreviate(name),
         view.ago(checkpoint["time"]),
         who,
@@ -136,7 +136,7 @@ def draw_saved(checkpoint: Record, view: View) -> Iterator[Line]:
         text = f"> {prompt}"
     else:
         text = checkpoint["message"]
-    row = Row(abbreviate(checkpoint["oid"]), view.ago(checkpoint["time"]), agent, text)
+    row = ScreenRow(abbreviate(checkpoint["oid"]), view.ago(checkpoint["time"]), agent, text)
     yield draw_row(row, view.width)
     base = abbreviate(checkpoint["base_commit"]) or "?"
     yield [
@@ -164,7 +164,7 @@ def draw_point(record: Record, view: View) -> Iterator[Line]:
     text = prompt_text.read_first_line(record["session_prompt"])
     point_id = record["id"].removesuffix(AFTER)
     name = shorten_ids([point_id])[point_id]
-    row = Row(
+    row = ScreenRow(
         record["id"] if view.verbose else name,
         view.ago(record["time"]),
         kind,

@@ -116,7 +116,7 @@ _MARKDOWN_ROWS = 10
 
 
 @dataclass(slots=True)
-class Named:
+class SessionTitle:
     """What a conversation is called.  title: that its client gave it; prompt: its first."""
 
     title: str
@@ -138,7 +138,7 @@ class _Row:
 
 
 def draw_stats(
-    stats: Stats, width: int, sessions: Mapping[str, Named], year: int, table: str = ""
+    stats: Stats, width: int, sessions: Mapping[str, SessionTitle], year: int, table: str = ""
 ) -> Iterator[Line]:
     """The record `stats`.
 
@@ -293,7 +293,7 @@ def _draw_bar(count: int, total: int, longest: int) -> str:
     return "█" * max(round(longest * min(count, total) / total), 1)
 
 
-def _list_rows(stats: Stats, sessions: Mapping[str, Named], table: str) -> list[_Row]:
+def _list_rows(stats: Stats, sessions: Mapping[str, SessionTitle], table: str) -> list[_Row]:
     """The rows of a table that have lines, those with most first, days the newest first."""
     if table == MODEL:
         rows = [_Row("", _name_model(row), {"agent": row["added"]}) for row in stats["models"]]
@@ -306,7 +306,7 @@ def _list_rows(stats: Stats, sessions: Mapping[str, Named], table: str) -> list[
     return [row for row in rows if row.added]
 
 
-def _list_sessions(stats: Stats, sessions: Mapping[str, Named]) -> list[_Row]:
+def _list_sessions(stats: Stats, sessions: Mapping[str, SessionTitle]) -> list[_Row]:
     """Each conversation, with the lines of its tasks."""
     rows: list[_Row] = []
     for row in stats["sessions"]:
@@ -316,7 +316,7 @@ def _list_sessions(stats: Stats, sessions: Mapping[str, Named]) -> list[_Row]:
     return rows
 
 
-def _name_session(about: Named | None, agent: str) -> str:
+def _name_session(about: SessionTitle | None, agent: str) -> str:
     """The title of a session, else its prompt, else its agent."""
     if about and about.title:
         return about.title

@@ -8,7 +8,7 @@ from gitcp.terminal.rows import (
     INDENT,
     NO_LIMIT,
     STOPPED,
-    Row,
+    ScreenRow,
     draw_below,
     draw_row,
     list_paths,
@@ -192,7 +192,7 @@ def _draw_session(screen: _Screen, session: Record) -> Iterator[Line]:
         yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
         return
     prompt = prompt_text.read_first_line(session["prompt"])
-    row = Row(
+    row = ScreenRow(
         name,
         screen.ago(session["last"]),
         session.get("agent_type") or "Agent",
@@ -383,7 +383,7 @@ def _draw_entry(screen: _Screen, entry: Record) -> Iterator[Line]:
     is_agents = bool(entry["session_id"])
     prompt = prompt_text.read_first_line(entry["prompt"])
     files = list_paths(entry["paths"], screen.width)
-    row = Row(
+    row = ScreenRow(
         entry["oid"][:ID],
         entry["stash"],
         shorten_id(entry["session_id"]) if is_agents else "by hand",

@@ -90,7 +90,7 @@ def test_an_ambiguous_session_lists_its_candidates(tmp_path: Path, repo: Path) -
 def test_kind_and_worktree_are_told_by_the_ref(name: str, kind: str, worktree: str) -> None:
     from gitcp.record.stream import stream_list
 
-    assert stream_list.parse_ref(name) == stream_list.Place(kind, worktree)
+    assert stream_list.parse_ref(name) == stream_list.StreamName(kind, worktree)
 
 
 def test_a_branch_of_the_persons_with_such_a_name_is_none(repo: Path) -> None:

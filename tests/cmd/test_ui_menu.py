@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.extras.ui.panes import Row, list_actions
+from gitcp.extras.ui.panes import PaneRow, list_actions
 from tests.support.harness import World
 from tests.support.paths import BIN
 from tests.support.story import SESSION
@@ -25,14 +25,14 @@ ASKED = "Run it?  Only 'yes' does:"
 
 
 def test_a_prompt_and_a_call_are_meant_alone_and_a_session_as_a_whole() -> None:
-    row = Row("s1", "", [], "", (), {"turns": {2: "t2"}})
+    row = PaneRow("s1", "", [], "", (), {"turns": {2: "t2"}})
     for about, rewind, stage in (
         ({"number": 2, "parts": []}, ["--turn", "t2"], ["--turn", "t2"]),
         ({"kind": "call", "ids": ["c1", "c2"]}, ["--tool", "c1"], ["--call", "c1"]),
         ({"number": 9}, ["--session", "s1"], []),
         (None, ["--session", "s1"], []),
     ):
-        part = about and Row("p", "", [], "", (), about)
+        part = about and PaneRow("p", "", [], "", (), about)
         first, second, *others = list_actions("sessions", row, part or None)
         assert first.command == ("rewind", *rewind) and first.plan[-1] == "--dry-run"
         assert second.command == ("stage", "--session", "s1", *stage)
@@ -45,7 +45,7 @@ def test_a_prompt_and_a_call_are_meant_alone_and_a_session_as_a_whole() -> None:
 
 
 def test_a_point_and_a_commit_are_gone_back_to_and_bisected_from() -> None:
-    row = Row("abc", "", [], "", (), {"checkpoints": ["c0ffee123456"]})
+    row = PaneRow("abc", "", [], "", (), {"checkpoints": ["c0ffee123456"]})
     other = row._replace(item={"checkpoints": []})
     assert {one.command[:1] for one in list_actions("commits", other, None)} == {
         ("bisect",), ("page",), ("undo",), ()

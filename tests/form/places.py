@@ -47,7 +47,7 @@ def map_spelled_texts(pattern: re.Pattern[str]) -> dict[str, set[str]]:
     return modules
 
 
-def find_first(file: private_files.File) -> str:
+def find_first(file: private_files.PrivateFile) -> str:
     """The first part of a private file's name, or its place in the cache, by which
     map_spelled_files() knows it; '' if each session has a file of its own there."""
     if file.is_derived:

@@ -57,7 +57,7 @@ class Readers:
             }
 
     def why(self, path: str, count: int, *revision: str) -> dict[int, Name]:
-        place = line_origins.Place(path, 1, count)
+        place = line_origins.AskedLines(path, 1, count)
         with Objects(self.repo):
             evidence = Evidence(self.repo)
             about = self.repo, self.repo.git, evidence, place

@@ -15,14 +15,14 @@ from tests.support import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
     from gitcp.checkpoints.writing import SessionData
 
 DATA = paths.DATA / "entire"
 V1 = "refs/heads/entire/checkpoints/v1"
 
 
-def find_place(repo: Repo, name: str) -> Place:
+def find_place(repo: Repo, name: str) -> SharedPlace:
     """The only place of a remote."""
     [place] = places.find_places(repo, name)
     return place
@@ -72,7 +72,7 @@ def keep(
     check: bool = False,
 ) -> transcripts.StoredTranscript:
     """transcript.stored, where there is something to store."""
-    source = transcripts.Source(session_id, str(path), Plain())
+    source = transcripts.LiveTranscript(session_id, str(path), Plain())
     found = transcripts.store_transcript(repo, source, complete, check)
     assert found is not None
     repo.objects.packs.flush()

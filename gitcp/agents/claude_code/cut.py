@@ -12,7 +12,7 @@ import json
 from gitcp.agents import transcripts
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.transcripts import Fields
-from gitcp.agents.transcripts.cuts import NOT_FOUND, Cut, Leaves, Prompt
+from gitcp.agents.transcripts.cuts import NOT_FOUND, CutTranscript, Leaves, Prompt
 from gitcp.agents.transcripts.transcript_facts import extract_prompt
 
 _THINKING = ("thinking", "redacted_thinking")
@@ -87,7 +87,7 @@ def find_leaves_around(data: bytes, call: str) -> Leaves:
 
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
-) -> Cut:
+) -> CutTranscript:
     """The transcript up to leaf and to the end of its turn.
 
     leaf: a uuid.  redacted: the bytes were redacted, so that signatures are invalid.  exact: end
@@ -124,7 +124,7 @@ def cut_conversation(
         text = line.raw if entry is line.entry else _format_line(entry)
         parts.append(_rename_session(text, old_id, new_id) + b"\n")
     notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
-    return Cut(b"".join(parts), notes if dropped else [])
+    return CutTranscript(b"".join(parts), notes if dropped else [])
 
 
 def _format_line(entry: Fields) -> bytes:

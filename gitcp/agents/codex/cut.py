@@ -7,7 +7,7 @@ from bisect import bisect_left
 
 from gitcp.agents import transcripts
 from gitcp.agents.transcripts import Fields
-from gitcp.agents.transcripts.cuts import NOT_FOUND, Cut, Leaves, Prompt
+from gitcp.agents.transcripts.cuts import NOT_FOUND, CutTranscript, Leaves, Prompt
 from gitcp.agents.transcripts.transcript_facts import extract_prompt
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
@@ -55,7 +55,7 @@ def find_leaves_around(data: bytes, call: str) -> Leaves:
 
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
-) -> Cut:
+) -> CutTranscript:
     """The rollout to the end of leaf's turn.
 
     redacted: leave out reasoning, because redaction broke its encryption and the service refuses
@@ -72,7 +72,7 @@ def cut_conversation(
     dropped = len(part) - len(remaining)
     notes = [f"{dropped} items of reasoning are left out: redaction broke their encryption"]
     text = b"".join(line + b"\n" for line in remaining)
-    return Cut(text.replace(old_id.encode(), new_id.encode()), notes if dropped else [])
+    return CutTranscript(text.replace(old_id.encode(), new_id.encode()), notes if dropped else [])
 
 
 def _split_lines(data: bytes) -> list[bytes]:

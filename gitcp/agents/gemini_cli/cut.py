@@ -6,7 +6,7 @@ import json
 
 from gitcp.agents import is_call, transcripts
 from gitcp.agents.transcripts import Fields
-from gitcp.agents.transcripts.cuts import NOT_FOUND, Cut, Leaves, Prompt
+from gitcp.agents.transcripts.cuts import NOT_FOUND, CutTranscript, Leaves, Prompt
 from gitcp.agents.transcripts.transcript_facts import extract_prompt
 
 
@@ -51,7 +51,7 @@ def _has_call(line: Fields, key: str) -> bool:
 
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
-) -> Cut:
+) -> CutTranscript:
     """The conversation up to the message leaf and, unless exact, to the end of its turn; nothing is
     left out."""
     document = _load_document(data)
@@ -61,9 +61,9 @@ def cut_conversation(
     if document:
         messages = [part.fields for part in parts]
         cut = {**document.fields, "sessionId": new_id, "messages": messages}
-        return Cut(json.dumps(cut, indent=2).encode(), [])
+        return CutTranscript(json.dumps(cut, indent=2).encode(), [])
     lines = (json.dumps(_rename_session(part, new_id).fields).encode() for part in parts)
-    return Cut(b"".join(line + b"\n" for line in lines), [])
+    return CutTranscript(b"".join(line + b"\n" for line in lines), [])
 
 
 def _load_document(data: bytes) -> Fields | None:

@@ -163,14 +163,14 @@ def _find_call_in(
 ) -> CallContext | None:
     if not tool_use_id or not pieces or not pieces[0]:
         return None
-    lines = _Lines(pieces, pieces[0].partition(b"\n")[0], of_subagent)
+    lines = _PieceLines(pieces, pieces[0].partition(b"\n")[0], of_subagent)
     if lines.are_entries and not tool_use_id.startswith(INPUT_ID):
         return lines.find_call(tool_use_id)
     data = b"\n".join(piece.removesuffix(b"\n") for piece in pieces)
     return _find_call_by_items(data, tool_use_id, of_subagent)
 
 
-class _Lines:
+class _PieceLines:
     """The lines of a transcript, each of which is an entry, read from wherever a call is.
 
     are_entries: whether they are; it is told by the first one.

@@ -23,7 +23,7 @@ class Leaves(NamedTuple):
     after: str
 
 
-class Cut(NamedTuple):
+class CutTranscript(NamedTuple):
     """A conversation that was cut, b'' if it has no such leaf.  notes: a sentence for each kind of
     thing that was left out."""
 
@@ -31,4 +31,4 @@ class Cut(NamedTuple):
     notes: list[str]
 
 
-NOT_FOUND = Cut(b"", [])
+NOT_FOUND = CutTranscript(b"", [])

@@ -109,7 +109,7 @@ def find_taken_entries(command: str, entries: Sequence[str]) -> list[str]:
     return [oid for oid in taken if oid]
 
 
-class Named:
+class NamedPaths:
     """The absolute paths that a command names.
 
     all: the words of calls that do not only read.  lost: those that its words overwrite, move or
@@ -123,9 +123,9 @@ class Named:
         self.cleaned: list[str] = []
 
 
-def find_named(command: str, folder: str) -> Named:
+def find_named(command: str, folder: str) -> NamedPaths:
     """What a command run in folder, an absolute path, names."""
-    named = Named()
+    named = NamedPaths()
     try:
         _add_named(named, command, folder)
     except (ValueError, IndexError):
@@ -133,7 +133,7 @@ def find_named(command: str, folder: str) -> Named:
     return named
 
 
-def _add_named(named: Named, command: str, folder: str) -> None:
+def _add_named(named: NamedPaths, command: str, folder: str) -> None:
     for call in split_calls(command):
         plain = _PlainCall(call)
         for sign, target in plain.redirections:
@@ -153,7 +153,7 @@ def _add_named(named: Named, command: str, folder: str) -> None:
             _add_arguments(named, words, folder)
 
 
-def _add_cleaned(named: Named, words: Sequence[str], folder: str) -> None:
+def _add_cleaned(named: NamedPaths, words: Sequence[str], folder: str) -> None:
     """Add the directories below which a call of git takes what git ignores."""
     while words[1:2] in (["-C"], ["-c"]):
         if words[1] == "-C":
@@ -188,7 +188,7 @@ def _drop_excludes(arguments: Sequence[str]) -> list[str]:
     return left
 
 
-def _add_arguments(named: Named, words: Sequence[str], folder: str) -> None:
+def _add_arguments(named: NamedPaths, words: Sequence[str], folder: str) -> None:
     """Add what the arguments of a call name; words: its command, and these."""
     for word in words[1:]:
         _, sign, value = word.partition("=")

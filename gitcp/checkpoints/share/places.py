@@ -32,7 +32,7 @@ _STORE = "entire/checkpoints/v1"
 
 
 @value_class
-class Place:
+class SharedPlace:
     """A repository elsewhere, and what git is given so that it gets exactly there."""
 
     url: str  # as git resolves it, without a password; equal only to the same place
@@ -163,7 +163,7 @@ def _set(repo: Repo, *args: str) -> None:
     repo.read_config_again()
 
 
-def count_lacking(repo: Repo, place: Place) -> int:
+def count_lacking(repo: Repo, place: SharedPlace) -> int:
     """The number of checkpoints that a place, as far as is known, lacks or has otherwise.  Those on
     a branch that is not pushed count."""
     ours = listing.list_tips(repo)
@@ -254,14 +254,14 @@ class _Route:
         return _define(_ONCE, self.key, self.configured)
 
 
-def find_places(repo: Repo, name: str) -> list[Place]:
+def find_places(repo: Repo, name: str) -> list[SharedPlace]:
     """Where a push to a remote, or to a URL, goes."""
     if name in list_remotes(repo):
         return _build_places(repo, _list_routes(repo, [name]))
     return _build_places(repo, _list_routes(repo, [], [name]))
 
 
-def find_place(repo: Repo, remote: str, url: str) -> Place:
+def find_place(repo: Repo, remote: str, url: str) -> SharedPlace:
     """The place of a push to a remote or a URL; url: as git resolved it.
 
     Raises Error if no configured URL leads there.
@@ -273,12 +273,12 @@ def find_place(repo: Repo, remote: str, url: str) -> Place:
     raise Error(f"no configured URL leads to '{wanted}': no checkpoints are sent there")
 
 
-def list_reached(repo: Repo) -> list[Place]:
+def list_reached(repo: Repo) -> list[SharedPlace]:
     """The places that the remotes lead to."""
     return _build_places(repo, _list_routes(repo, list_remotes(repo)))
 
 
-def list_destinations(repo: Repo) -> list[Place]:
+def list_destinations(repo: Repo) -> list[SharedPlace]:
     """The places that are agreed to, each once."""
     agreed = list_agreed(repo)
     if not agreed:
@@ -286,11 +286,11 @@ def list_destinations(repo: Repo) -> list[Place]:
     own = find_own_url(repo)
     routes = _list_routes(repo, list_remotes(repo), [own, *agreed] if own else agreed)
     found = {place.url: place for place in reversed(_build_places(repo, routes))}
-    lost = [Place(url, url, "", "") for url in agreed]
+    lost = [SharedPlace(url, url, "", "") for url in agreed]
     return [found.get(place.url, place) for place in lost]
 
 
-def find_own_place(repo: Repo, besides: str = "") -> Place | None:
+def find_own_place(repo: Repo, besides: str = "") -> SharedPlace | None:
     """The place that gets the store at each push; None without one, and if it is besides, a place.
     Raises Error if git's configuration leads its URL to a place that is not agreed to."""
     own = find_own_url(repo)
@@ -303,7 +303,7 @@ def find_own_place(repo: Repo, besides: str = "") -> Place | None:
     raise Error(f"gitcp.remote leads to another place than was agreed to; {advice}")
 
 
-def list_sources(repo: Repo) -> list[Place]:
+def list_sources(repo: Repo) -> list[SharedPlace]:
     """Where a missing checkpoint is fetched from: the places; where nothing is said of them the
     remote that `git push` uses."""
     configured = read_destination(repo)
@@ -346,7 +346,7 @@ def describe_sending(repo: Repo) -> list[str]:
     return [*lines, f"whoever can read {which} can read them; {stop}"]
 
 
-def need_destinations(repo: Repo) -> list[Place]:
+def need_destinations(repo: Repo) -> list[SharedPlace]:
     """list_destinations(); raises Error if there is none."""
     found = list_destinations(repo)
     if found:
@@ -410,12 +410,12 @@ def _read_remotes(
     return pushes, fetches
 
 
-def _build_places(repo: Repo, routes: Sequence[_Route]) -> list[Place]:
+def _build_places(repo: Repo, routes: Sequence[_Route]) -> list[SharedPlace]:
     counts = Counter(route.remote for route in routes)
     return [_build_place(repo, route, counts[route.remote] == 1) for route in routes]
 
 
-def _build_place(repo: Repo, route: _Route, is_sole: bool) -> Place:
+def _build_place(repo: Repo, route: _Route, is_sole: bool) -> SharedPlace:
     """The place at the end of a route; is_sole: it is the only one of its remote."""
     url = name_url(repo, route.push)
     label = clean_url(route.configured)
@@ -435,4 +435,4 @@ def _build_place(repo: Repo, route: _Route, is_sole: bool) -> Place:
                 source = route.push
     elif route.key == "pushurl" and is_sole:
         source = route.configured
-    return Place(url, label, address, source, options)
+    return SharedPlace(url, label, address, source, options)

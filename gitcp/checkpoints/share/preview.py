@@ -15,7 +15,7 @@ from gitcp.text.ids import is_checkpoint_id, parse_checkpoint_ref
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.checkpoints.listing import Tips
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
     from gitcp.checkpoints.share.remote import Held
     from gitcp.git.repo import Repo
 
@@ -41,7 +41,7 @@ class Preview(NamedTuple):
     held: list[Held]  # what would be held back
 
 
-def preview_push(repo: Repo, place: Place, timeout: float) -> Preview:
+def preview_push(repo: Repo, place: SharedPlace, timeout: float) -> Preview:
     """What a push would send to a place.  Raises Error if the search for secrets takes longer than
     timeout seconds."""
     known = listing.read_pushed(repo, place.url)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitcp.checkpoints.redact import Redactor
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import Message
@@ -63,7 +63,7 @@ _UNPACKER = (
 class Remote:
     """A place to talk with until a deadline (seconds from now)."""
 
-    def __init__(self, repo: Repo, place: Place, timeout: float) -> None:
+    def __init__(self, repo: Repo, place: SharedPlace, timeout: float) -> None:
         self._repo = repo
         self._place = place
         self._timeout = timeout
@@ -217,7 +217,7 @@ _STORE = frozenset({V1, "refs/heads/entire/sessions"})
 _OWN = ("metadata.json", "lines.json")
 
 
-class File(NamedTuple):
+class SearchedBlob(NamedTuple):
     """A blob that is searched, with its path in the tree of a tip."""
 
     oid: str
@@ -267,7 +267,7 @@ def find_secrets(
 
 
 def _search_files(
-    redactor: Redactor, searched: Iterable[File], end: float | None, stored: bool
+    redactor: Redactor, searched: Iterable[SearchedBlob], end: float | None, stored: bool
 ) -> Iterator[Hit]:
     for piece in _group_files(searched):
         if piece and end is not None and time.monotonic() > end:
@@ -281,7 +281,7 @@ def _search_files(
 
 def _read_files(
     objects: Objects, lines: Iterable[bytes], selects: Callable[[str], object] | None
-) -> Iterator[File]:
+) -> Iterator[SearchedBlob]:
     """Yield the files of git's lines `<oid> <path>`, with one in memory."""
     blobs: list[tuple[str, str]] = []
     for line in lines:
@@ -294,12 +294,12 @@ def _read_files(
     read = objects.read_each(blob for blob, _ in blobs)
     for (blob, path), obj in zip(blobs, read, strict=True):
         if obj:
-            yield File(blob, path, obj[2])
+            yield SearchedBlob(blob, path, obj[2])
 
 
-def _group_files(searched: Iterable[File]) -> Iterator[list[File]]:
+def _group_files(searched: Iterable[SearchedBlob]) -> Iterator[list[SearchedBlob]]:
     """Yield lists of files of _PIECE bytes at most; a larger file is alone."""
-    piece: list[File] = []
+    piece: list[SearchedBlob] = []
     size = 0
     for file in searched:
         if size + len(file.content) > _PIECE:
@@ -311,7 +311,9 @@ def _group_files(searched: Iterable[File]) -> Iterator[list[File]]:
     yield piece
 
 
-def _find_in_files(redactor: Redactor, searched: Iterable[File], stored: bool) -> Iterator[Hit]:
+def _find_in_files(
+    redactor: Redactor, searched: Iterable[SearchedBlob], stored: bool
+) -> Iterator[Hit]:
     for file in searched:
         kind = _choose_kind(file.path, len(file.content), stored)
         hits = redactor.find(file.content, kind=kind)

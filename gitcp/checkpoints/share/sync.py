@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from gitcp.checkpoints.listing import Tips
     from gitcp.checkpoints.merging import Join
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
     from gitcp.checkpoints.share.remote import Held
     from gitcp.git.repo import Repo
 
@@ -68,7 +68,7 @@ def explain_unsent(repo: Repo, remote: str, place: str) -> str:
     return f"gitcp: no checkpoints are sent to '{place}': {advice}"
 
 
-def send_store(repo: Repo, place: Place, timeout: float, leave: Container[str]) -> None:
+def send_store(repo: Repo, place: SharedPlace, timeout: float, leave: Container[str]) -> None:
     """Send the store to a place that was agreed to; refs in leave are git's to push.
 
     timeout: seconds.  A place that has failed within a day is tried briefly, and without a word.
@@ -113,19 +113,19 @@ def forget_words(repo: Repo) -> None:
     files.remove_private(repo, _locate_said(repo))
 
 
-def has_failed(repo: Repo, place: Place) -> bool:
+def has_failed(repo: Repo, place: SharedPlace) -> bool:
     """Whether a push there failed less than a day ago, and none succeeded since."""
     path = _locate_failure(repo, place)
     return os.path.isfile(path) and not files.is_older(path, _DAY)
 
 
-def note_failure(repo: Repo, place: Place) -> None:
+def note_failure(repo: Repo, place: SharedPlace) -> None:
     """Note that a push failed, unless one of the last day is noted."""
     if not has_failed(repo, place):
         files.write_private(repo, _locate_failure(repo, place), b"")
 
 
-def note_success(repo: Repo, place: Place) -> None:
+def note_success(repo: Repo, place: SharedPlace) -> None:
     """Forget a failure, and the hook's warnings of it."""
     path = _locate_failure(repo, place)
     if os.path.isfile(path):
@@ -133,7 +133,7 @@ def note_success(repo: Repo, place: Place) -> None:
         hook_warnings.drop_warnings(repo, "pre-push")
 
 
-def _locate_failure(repo: Repo, place: Place) -> str:
+def _locate_failure(repo: Repo, place: SharedPlace) -> str:
     return repo.join_shared("pushed", f"{build_file_name(place.url)}.failed")
 
 
@@ -154,7 +154,7 @@ class Pushed(NamedTuple):
 
 def push_store(
     repo: Repo,
-    place: Place,
+    place: SharedPlace,
     timeout: float,
     *,
     search: float | None = None,
@@ -271,7 +271,7 @@ class Replaced(NamedTuple):
     moved: list[str]  # refs that have moved there, and were left
 
 
-def forget_there(repo: Repo, place: Place, timeout: float) -> Replaced:
+def forget_there(repo: Repo, place: SharedPlace, timeout: float) -> Replaced:
     """Replace by ours a place's histories with what was forgotten here.
 
     One ref is replaced at a time, unless it has moved since the last push or fetch.
@@ -323,7 +323,7 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> d
 
 def fetch_store(
     repo: Repo,
-    place: Place,
+    place: SharedPlace,
     timeout: float,
     ids: Collection[str] = (),
     *,
@@ -355,7 +355,7 @@ class Brought(NamedTuple):
     left: int
 
 
-def fetch_absent(repo: Repo, place: Place, timeout: float) -> Brought:
+def fetch_absent(repo: Repo, place: SharedPlace, timeout: float) -> Brought:
     """Fetch what the present checkpoints lack of their files.  Raises Error if the remote does not
     answer in timeout seconds."""
     remote = Remote(repo, place, timeout)
@@ -380,7 +380,7 @@ def _list_absent(repo: Repo) -> list[str]:
     return [line[1:] for line in decode_lines(out) if line.startswith("?")]
 
 
-def list_there(repo: Repo, place: Place, timeout: float) -> Tips:
+def list_there(repo: Repo, place: SharedPlace, timeout: float) -> Tips:
     """A place's tips of the shared refs; nothing is fetched.  Raises as fetch_store()."""
     return _list_remote(repo, Remote(repo, place, timeout))
 
@@ -513,7 +513,7 @@ def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
     return refs.retry_moved(repo, "notes" if _choose_join(ref) else "v1", attempt_move)
 
 
-def _note_pushed(repo: Repo, place: Place, tips: Tips) -> None:
+def _note_pushed(repo: Repo, place: SharedPlace, tips: Tips) -> None:
     """Write down a place's tips; remove the marker of unpushed checkpoints if each place that was
     agreed to has everything."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):

@@ -12,7 +12,7 @@ from gitcp.git.objects import Objects, compare_trees, pack_care, patches
 from gitcp.git.repo import Repo
 from gitcp.lines import absent
 from gitcp.steps.back import named
-from gitcp.steps.commits.selection import Named, select
+from gitcp.steps.commits.selection import NamedWork, select
 from gitcp.steps.commits.work import read_work
 from gitcp.steps.whose import open_work
 from gitcp.terminal import cli
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from gitcp.steps.commits.work import Work
+    from gitcp.steps.commits.work import DividedWork
     from gitcp.text.record_types import Record
 
 OPTIONS = (
@@ -105,10 +105,10 @@ def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:
         names = [args.session]
     else:
         names = []
-    return work.make_trees(select(repo, work.edits, Named(names, args.by_hand)))
+    return work.make_trees(select(repo, work.edits, NamedWork(names, args.by_hand)))
 
 
-def _tell_others(repo: Repo, work: Work, shown: Sequence[str]) -> None:
+def _tell_others(repo: Repo, work: DividedWork, shown: Sequence[str]) -> None:
     """Say whose turn is shown where others have work that is not committed, too."""
     others = [name for name in work.list_sessions() if name not in shown]
     if others:  # they may have committed their lines of a file that has changed since

@@ -15,7 +15,7 @@ from gitcp.extras.search.rules import add_filters, parse_query
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.terminal import cli, hits
-from gitcp.terminal.hits import Found
+from gitcp.terminal.hits import FoundTurns
 from gitcp.text import term
 from gitcp.text.console import parse_positive
 
@@ -102,7 +102,7 @@ def _add_filters(
     return narrowed
 
 
-def _build_records(found: Found) -> Iterator[Record]:
+def _build_records(found: FoundTurns) -> Iterator[Record]:
     """The records of hits; the repository's name is in them if several were searched."""
     for hit in found.hits:
         record: Record = {"type": "hit", **hit}
@@ -117,7 +117,7 @@ def _is_negated(word: str) -> bool:
     return len(word) > 2 and word[0] == "-" != word[1] and not _COUNT.fullmatch(word)
 
 
-def _find(repo: Repo, query: Query, args: Namespace) -> Found:
+def _find(repo: Repo, query: Query, args: Namespace) -> FoundTurns:
     since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
     listed, left = search.find_hits(
         repo,
@@ -130,7 +130,7 @@ def _find(repo: Repo, query: Query, args: Namespace) -> Found:
         progress=partial(term.show_count, "indexing"),
     )
     with Objects(repo):
-        return Found(listed, left, parents=search.find_parents(repo, listed))
+        return FoundTurns(listed, left, parents=search.find_parents(repo, listed))
 
 
 def _read_date(repo: Repo, key: str, date: str | None) -> float | None:

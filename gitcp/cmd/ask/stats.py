@@ -87,9 +87,9 @@ def run(argv: Sequence[str]) -> int:
 
 def _name_sessions(
     repo: Repo, stored: StoredSessions, asked: Sequence[str]
-) -> dict[str, drawing.Named]:
+) -> dict[str, drawing.SessionTitle]:
     """What the conversations are called that are stored, by session id."""
-    found: dict[str, drawing.Named] = {}
+    found: dict[str, drawing.SessionTitle] = {}
     with Objects(repo):
         for name in asked:
             session = stored.sessions.get(name)
@@ -98,7 +98,7 @@ def _name_sessions(
             prompt = ""
             if not session.title:
                 prompt = stored_sessions.read_first_prompt(repo, session)
-            found[name] = drawing.Named(session.title, prompt)
+            found[name] = drawing.SessionTitle(session.title, prompt)
     return found
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from gitcp.commands import Rows
     from gitcp.extras.bisect.rules import Change
-    from gitcp.extras.bisect.states import History
+    from gitcp.extras.bisect.states import StateHistory
     from gitcp.steps.commits.scratch import InPlace, Scratch
     from gitcp.text.record_types import Record
 
@@ -164,7 +164,7 @@ class _Run:
 class Search:
     """The search for a change by runs of a command, and its report."""
 
-    def __init__(self, history: History, args: Namespace, folder: str) -> None:
+    def __init__(self, history: StateHistory, args: Namespace, folder: str) -> None:
         """folder: where the command runs, from the root of the worktree."""
         self._history = history
         self._args = args

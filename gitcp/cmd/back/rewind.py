@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from gitcp.commands import Rows
     from gitcp.record.journal.line_kinds import Edit, Opening
-    from gitcp.steps.back.conversation import Conversation
+    from gitcp.steps.back.conversation import ReadyConversation
     from gitcp.steps.back.point import Point
     from gitcp.steps.step import Effect
     from gitcp.text.spans import Line
@@ -299,7 +299,7 @@ def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Mo
     return steps.Move(wisher, step)
 
 
-def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation | None:
+def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> ReadyConversation | None:
     """The conversation to put back with the files; None for single paths."""
     if args.files_only or args.path:
         return None

@@ -13,7 +13,7 @@ from gitcp.git.objects import Objects, find_tree, need_commit, pack_care
 from gitcp.git.repo import Repo
 from gitcp.steps import under_way
 from gitcp.steps.commits import person_hooks, split
-from gitcp.steps.commits.selection import Named, select
+from gitcp.steps.commits.selection import NamedWork, select
 from gitcp.steps.commits.split import Bench
 from gitcp.steps.commits.stage import need_index
 from gitcp.steps.whose import open_work
@@ -90,7 +90,7 @@ class _Splitting:
         splitter = self._splitter
         args = self._args
         lines = splitter.stager.present.lines
-        named = select(self._repo, lines, Named(args.session)).ids
+        named = select(self._repo, lines, NamedWork(args.session)).ids
         keys = splitter.list_keys(named)
         shares = self._plan(keys, splitter.first)
         if len(shares) < 1 + bool(splitter.commit):

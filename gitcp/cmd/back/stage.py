@@ -12,7 +12,7 @@ from gitcp.git.repo import Repo
 from gitcp.steps.back.present import name_in_worktree
 from gitcp.steps.commits import stage
 from gitcp.steps.commits.division import Extra
-from gitcp.steps.commits.selection import Named, find_own_session, select
+from gitcp.steps.commits.selection import NamedWork, find_own_session, select
 from gitcp.steps.undo import hold_log
 from gitcp.terminal import cli
 from gitcp.text import console
@@ -75,7 +75,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[str]) -> int:
     step = ""
-    named = Named(names, args.by_hand, args.turn, args.call)
+    named = NamedWork(names, args.by_hand, args.turn, args.call)
     extra = Extra(args.with_overlaps, args.with_needed)
     with nullcontext() if args.dry_run else hold_log(repo):
         stager = stage.read_change(repo, args.dry_run)

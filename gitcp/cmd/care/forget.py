@@ -14,7 +14,7 @@ from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from gitcp.link import commits
 from gitcp.setup.care import forgetting
-from gitcp.setup.care.forgetting import Choice
+from gitcp.setup.care.forgetting import ForgetChoice
 from gitcp.terminal import cli
 from gitcp.text import console
 from gitcp.text.spans import count_noun
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
 
 OPTIONS = (
     [
@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         conversion.leave_branch(repo)
 
 
-def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
+def _forget(repo: Repo, args: Namespace, choice: ForgetChoice) -> int:
     there = _fetch_destinations(repo) if args.remote else []
     if not (args.yes or _ask_consent()):
         return OK
@@ -84,7 +84,7 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
     return OK
 
 
-def _show_counts(repo: Repo, args: Namespace, choice: Choice) -> int:
+def _show_counts(repo: Repo, args: Namespace, choice: ForgetChoice) -> int:
     counts = forgetting.count_chosen(repo, choice)
     if args.json:
         there = _need_destinations(repo) if args.remote else []
@@ -97,7 +97,7 @@ def _show_counts(repo: Repo, args: Namespace, choice: Choice) -> int:
     return OK
 
 
-def _write_counts(counts: Mapping[str, int], there: Sequence[Place], **more: object) -> int:
+def _write_counts(counts: Mapping[str, int], there: Sequence[SharedPlace], **more: object) -> int:
     """Write the record of what was forgotten, or would be, also there."""
     sums = {f"{what.replace(' ', '_')}s": count for what, count in counts.items()}
     remote = ", ".join(place.label for place in there)
@@ -115,30 +115,30 @@ def _ask_consent() -> bool:
     return cli.ask_line("this cannot be undone: forget it? [y/N] ") in ("y", "yes")
 
 
-def _read_choice(repo: Repo, args: Namespace) -> Choice:
+def _read_choice(repo: Repo, args: Namespace) -> ForgetChoice:
     """What the options choose.  Raises Error for an unknown session or checkpoint."""
     if args.all:
-        return Choice()
+        return ForgetChoice()
     if args.before:
         try:
             day = time.strptime(args.before, "%Y-%m-%d")
         except ValueError:
             raise InputError(f"not a day such as 2026-11-22: '{args.before}'") from None
-        return Choice(before=time.mktime(day) or 1.0)
+        return ForgetChoice(before=time.mktime(day) or 1.0)
     if not args.name:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo):
         recorded = commits.find_recorded(repo, args.name, every=True)
         if recorded is None:
             if summaries.has_session(repo, args.name):
-                return Choice(session_id=args.name)
+                return ForgetChoice(session_id=args.name)
             raise Error(f"no such checkpoint or session: '{args.name}'")
     if recorded.kind == "session":
-        return Choice(session_id=recorded.key)
-    return Choice(checkpoint_id=recorded.key)
+        return ForgetChoice(session_id=recorded.key)
+    return ForgetChoice(checkpoint_id=recorded.key)
 
 
-def _need_destinations(repo: Repo) -> list[Place]:
+def _need_destinations(repo: Repo) -> list[SharedPlace]:
     """The places that were agreed to; raises Error without one."""
     settled = places.settle(repo)
     if settled:
@@ -146,7 +146,7 @@ def _need_destinations(repo: Repo) -> list[Place]:
     return places.need_destinations(repo)
 
 
-def _fetch_destinations(repo: Repo) -> list[Place]:
+def _fetch_destinations(repo: Repo) -> list[SharedPlace]:
     """Fetch the store of each place, and return them.  Raises Error without one."""
     there = _need_destinations(repo)
     for place in there:
@@ -155,7 +155,7 @@ def _fetch_destinations(repo: Repo) -> list[Place]:
     return there
 
 
-def _forget_there(repo: Repo, place: Place) -> int:
+def _forget_there(repo: Repo, place: SharedPlace) -> int:
     """Delete in a place what was forgotten here; return the number of refs that moved."""
     count, left = sync.forget_there(repo, place, choose_timeout(repo))
     if left:

@@ -12,7 +12,7 @@ from gitcp.git import encode_name
 from gitcp.git.files import read_stamp
 from gitcp.library import Repository
 from gitcp.terminal import answers, cli, extras, servers
-from gitcp.terminal.answers import Conversation
+from gitcp.terminal.answers import TurnTalk
 from gitcp.text import console, pairing
 
 TYPE_CHECKING = False
@@ -64,7 +64,7 @@ class Document:
         self._lines: list[BlamedLine] = []
         self._text: str | None = None
         self._records: list[BlamedLine | None] = []
-        self._conversations: dict[tuple[object, ...], Conversation] = {}
+        self._conversations: dict[tuple[object, ...], TurnTalk] = {}
         self._subjects: dict[str, str] = {}
 
     def map_lines(self, text: str) -> list[BlamedLine | None]:
@@ -92,13 +92,13 @@ class Document:
         git_dir = self.repository.repo.git_dir
         return [read_stamp(self._path), *(read_stamp(os.path.join(git_dir, n)) for n in names)]
 
-    def read_conversation(self, line: BlamedLine) -> Conversation:
+    def read_conversation(self, line: BlamedLine) -> TurnTalk:
         """The conversation at the call that wrote a line, if a session wrote it."""
         key = line["checkpoint_id"], line["session_id"], line["turn_id"], line["tool_use_id"]
         if key not in self._conversations:
-            conversation = Conversation(None, [])
+            conversation = TurnTalk(None, [])
             if line["who"] == "session":
-                conversation = Conversation(*self.repository.read_conversation(line))
+                conversation = TurnTalk(*self.repository.read_conversation(line))
             self._conversations[key] = conversation
         return self._conversations[key]
 

@@ -11,7 +11,7 @@ from gitcp.cmd.ask import show
 from gitcp.errors import OK, Error
 from gitcp.steps.abandoned_rules import has_text
 from gitcp.terminal import answers, cli, extras, history, hits, origins, servers
-from gitcp.terminal.hits import Found
+from gitcp.terminal.hits import FoundTurns
 from gitcp.terminal.shown import View
 from gitcp.text import console, spans, term
 
@@ -138,7 +138,7 @@ def _redact(repository: Repository, records: Iterable[Record]) -> Iterator[Recor
 
 
 def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
-    found = Found(*repository.search(query, most=max(1, min(limit, _MOST))))
+    found = FoundTurns(*repository.search(query, most=max(1, min(limit, _MOST))))
     if not found.hits:
         return iter(["no prompt has all of these words"])
     return spans.list_texts(hits.draw_hits([found], term.format_since))

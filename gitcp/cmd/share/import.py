@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.extras.imports.linking import Plan
+    from gitcp.extras.imports.linking import ImportPlan
     from gitcp.git.objects import Objects
     from gitcp.text.record_types import Record
 
@@ -77,7 +77,7 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def list_records(plan: Plan) -> Iterator[Record]:
+def list_records(plan: ImportPlan) -> Iterator[Record]:
     """A record for each session of a commit."""
     for link in plan.links:
         for part in link.parts:
@@ -93,7 +93,7 @@ def list_records(plan: Plan) -> Iterator[Record]:
             }
 
 
-def show(plan: Plan, objects: Objects) -> None:
+def show(plan: ImportPlan, objects: Objects) -> None:
     """Print which commits are linked to which sessions."""
     for link in plan.links[:_LISTED]:
         subject = "no commit"

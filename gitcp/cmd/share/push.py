@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
     from gitcp.checkpoints.share.preview import Outgoing, Preview
     from gitcp.checkpoints.share.sync import Pushed
     from gitcp.text.record_types import Record
@@ -77,7 +77,7 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def _send(repo: Repo, args: Namespace, place: Place) -> Pushed:
+def _send(repo: Repo, args: Namespace, place: SharedPlace) -> Pushed:
     """Send the store to a place, and print what was sent."""
     term.show_line("sending checkpoints")
     with Objects(repo):
@@ -100,7 +100,7 @@ def _send(repo: Repo, args: Namespace, place: Place) -> Pushed:
     return pushed
 
 
-def _agree(repo: Repo, name: str, there: Sequence[Place]) -> None:
+def _agree(repo: Repo, name: str, there: Sequence[SharedPlace]) -> None:
     """Agree to the places of a remote or a URL; a URL to which no remote leads gets the store at
     each push."""
     places.agree(repo, [place.url for place in there])
@@ -129,7 +129,7 @@ def _forget_place(repo: Repo, args: Namespace) -> int:
     return OK
 
 
-def _show_preview(repo: Repo, args: Namespace, there: Sequence[Place]) -> int:
+def _show_preview(repo: Repo, args: Namespace, there: Sequence[SharedPlace]) -> int:
     """List what the next push would send to each place."""
     seconds = choose_timeout(repo, args.timeout)
     for place in there:
@@ -142,7 +142,7 @@ def _show_preview(repo: Repo, args: Namespace, there: Sequence[Place]) -> int:
     return OK
 
 
-def _build_record(place: Place, outgoing: Outgoing) -> Record:
+def _build_record(place: SharedPlace, outgoing: Outgoing) -> Record:
     return {
         "type": "checkpoint",
         "checkpoint_id": outgoing.checkpoint_id,
@@ -155,7 +155,7 @@ def _build_record(place: Place, outgoing: Outgoing) -> Record:
     }
 
 
-def _format_preview(place: Place, what: Preview) -> Iterator[str]:
+def _format_preview(place: SharedPlace, what: Preview) -> Iterator[str]:
     if place.label == place.url:
         to = f"'{place.label}'"
     else:

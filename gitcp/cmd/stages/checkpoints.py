@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from gitcp.checkpoints.share.places import Place
+    from gitcp.checkpoints.share.places import SharedPlace
     from gitcp.checkpoints.stored import Content, StoredCheckpoint
     from gitcp.checkpoints.writing import SessionData
     from gitcp.text.record_types import Record, Records
@@ -273,7 +273,7 @@ def fetch_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
         yield {"type": "ref", "ref": ref, "oid": oid}
 
 
-def _choose_sources(repo: Repo, remote: str | None) -> list[Place]:
+def _choose_sources(repo: Repo, remote: str | None) -> list[SharedPlace]:
     """Where to fetch from: a remote or URL if it is given, else the places that were agreed to or
     the remote that `git push` uses.  Raises Error if there is none."""
     if remote:
@@ -287,7 +287,7 @@ def _choose_sources(repo: Repo, remote: str | None) -> list[Place]:
     return places.find_places(repo, usual)
 
 
-def _fetch_absent(repo: Repo, place: Place, seconds: float) -> None:
+def _fetch_absent(repo: Repo, place: SharedPlace, seconds: float) -> None:
     came, left = sync.fetch_absent(repo, place, seconds)
     count_noun = spans.count_noun
     console.tell(f"fetched {count_noun(came, 'missing part')} of checkpoints")

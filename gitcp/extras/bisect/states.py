@@ -35,7 +35,7 @@ class _End(NamedTuple):
     number: int
 
 
-def read_history(present: Present, good: str, bad: str, session_id: str) -> History:
+def read_history(present: Present, good: str, bad: str, session_id: str) -> StateHistory:
     """The states from a good to a bad one.
 
     good, bad: as named.find_tree() names trees.  session_id: only states after a change of this
@@ -63,10 +63,10 @@ def read_history(present: Present, good: str, bad: str, session_id: str) -> Hist
     gap = _compare(present, end, last.tree)
     if gap:
         groups.append([_make_unseen(gap, changes[: last.number])])
-    return History(present, (first.tree, last.tree), groups, changes[last.number :])
+    return StateHistory(present, (first.tree, last.tree), groups, changes[last.number :])
 
 
-class History:
+class StateHistory:
     """The states from a good one to a bad one, in their order; both are exactly what was named.
 
     changes[n]: what led from state n to state n + 1.  An end that no recorded state equals has a

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gitcp.extras.imports.rules import Step
     from gitcp.git.objects.cat_file import Object
     from gitcp.git.repo import Repo
-    from gitcp.record.unheard.conversations import Conversation
+    from gitcp.record.unheard.conversations import ConversationFile
     from gitcp.text.line_credit import PathCredit
     from gitcp.text.record_types import Recorded, Staged, Writer
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def find_session(
     repo: Repo, home: str, name: str, agent: str, former: Sequence[str], folder: str
-) -> tuple[list[Conversation], list[str]]:
+) -> tuple[list[ConversationFile], list[str]]:
     """(the conversations of one session, its own first; the roots of the repository).
 
     name: its id or a prefix of it, or the file of its transcript, whose directory is added to the
@@ -148,7 +148,7 @@ class Contents(Objects):
 class Session:
     """A session by its conversations.  first, last: the times of its first and last edit, in ns."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: ConversationFile) -> None:
         self.client = conversation.client
         self.session_id = conversation.session
         # of its own transcript
@@ -190,7 +190,7 @@ class Gathered:
         self._calls: dict[str, list[tuple[int, str, int, str, bool, Extent]]] = {}
         self._keys: set[tuple[str, int]] = set()  # call and time of all calls
 
-    def read(self, conversation: Conversation, roots: Sequence[str], since: int = 0) -> None:
+    def read(self, conversation: ConversationFile, roots: Sequence[str], since: int = 0) -> None:
         """Add a conversation, unless it cannot be read, with its edits since a time in ns.  A call
         that an older conversation also has belongs to the older one."""
         session = self.sessions.setdefault(conversation.session, Session(conversation))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Usage
 
 
-class Plan:
+class ImportPlan:
     """The plan of an import.
 
     counted: session -> the token usage that its checkpoints have.  counts: agent -> number of
@@ -69,14 +69,14 @@ def prepare_import(
     coarse: bool = False,
     unlinked: bool = False,
     sessions: Collection[str] = (),
-) -> Plan:
+) -> ImportPlan:
     """Plan an import of a repository's conversations.
 
     clients: names of agents, by default all.  former: former directories of the repository.
     since: a date as git reads it.  coarse, unlinked: link sessions without evidence by time and
     files, or store them without a commit.  sessions: only these; () for all.
     """
-    plan = Plan()
+    plan = ImportPlan()
     roots = list_roots(repo, former)
     recorded, plan.counted = list_known(repo)
     recorded.update(unrecorded.look(repo).written)  # a part of a recorded one each
@@ -103,7 +103,7 @@ def prepare_import(
 
 def prepare_one(
     repo: Repo, home: str, name: str, agent: str, former: Sequence[str], oids: Sequence[str]
-) -> Plan:
+) -> ImportPlan:
     """Plan to attach one session, by its id or the file of its transcript, to the commits that
     have its edits, and by hand to those of oids that have none.
 
@@ -111,7 +111,7 @@ def prepare_one(
     repository.  Raises Error if the name matches no conversation, or several, and for a session
     that gitcp recorded itself.
     """
-    plan = Plan()
+    plan = ImportPlan()
     conversations, roots = find.find_session(repo, home, name, agent, former, plan.folder)
     session = conversations[0].session
     recorded, plan.counted = list_known(repo)
@@ -152,7 +152,7 @@ def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
     return recorded, counted
 
 
-def carry_out_plan(repo: Repo, plan: Plan) -> str:
+def carry_out_plan(repo: Repo, plan: ImportPlan) -> str:
     """Carry out a plan; return the id of the step that undoes it, '' if it links nothing."""
     step = ""
     if plan.links:

@@ -39,7 +39,7 @@ _FORMAT = "--format=%H%n%ct%n%at%n%ce"
 
 
 @value_class
-class File:
+class ImportedFile:
     """A file of a session in a commit.  oid: '' if it was deleted.  turns: the ids of those that
     wrote it.  before: mode and oid of what the commit changed, None for nothing."""
 
@@ -55,7 +55,7 @@ class Part:
     is known by time and files only, not by lines."""
 
     session: str
-    files: dict[str, File]
+    files: dict[str, ImportedFile]
     lines: dict[str, list[dict[str, Any]]]
     attribution: Attribution
     coarse: bool = False
@@ -74,7 +74,7 @@ class Link:
 
 
 @value_class
-class Commit:
+class CandidateCommit:
     """A commit that may have edits of the conversations.  Times are in s."""
 
     oid: str
@@ -114,7 +114,7 @@ class Planner:
             commits = self._list_commits(None)
         yield from self._find_links(commits, False)
 
-    def _find_links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
+    def _find_links(self, commits: Sequence[CandidateCommit], coarse: bool) -> Iterator[Link]:
         new_commits = [commit for commit in commits if not self._is_recorded(commit.oid)]
         proofs = self._prove(new_commits, commits)
         for commit in new_commits:
@@ -153,7 +153,7 @@ class Planner:
             return ()
         return list_session_ids(self._repo, import_id)
 
-    def _guess_part(self, commit: Commit) -> list[Part]:
+    def _guess_part(self, commit: CandidateCommit) -> list[Part]:
         """The part of the session that wrote most files of a commit within a day before it; []
         without one, or if several wrote as many."""
         written_by: dict[str, set[str]] = {}
@@ -170,7 +170,7 @@ class Planner:
         }
         return [_make_bare_part(winners[0], written, coarse=True)]
 
-    def _list_commits(self, addresses: set[str] | None) -> list[Commit]:
+    def _list_commits(self, addresses: set[str] | None) -> list[CandidateCommit]:
         """The commits that may have edits, parents first.  addresses: of their committers, None
         for all."""
         times = [session.first for session in self._gathered.sessions.values() if session.first]
@@ -179,7 +179,9 @@ class Planner:
         since = f"--since={min(times) // 10**9 - 1}"
         return list(self._read_commits(since, *listing.ALL, addresses=addresses))
 
-    def _read_commits(self, *where: str, addresses: set[str] | None = None) -> Iterator[Commit]:
+    def _read_commits(
+        self, *where: str, addresses: set[str] | None = None
+    ) -> Iterator[CandidateCommit]:
         """The commits that change a path of the conversations."""
         paths = set(self._gathered.list_paths())
         for window in split_windows(self._list_times(where, addresses), _WINDOW):
@@ -188,7 +190,7 @@ class Planner:
             for made in window:
                 changes = changed.get(made.oid, {})
                 if not paths.isdisjoint(changes):
-                    yield Commit(made.oid, made.time, made.author_time, changes)
+                    yield CandidateCommit(made.oid, made.time, made.author_time, changes)
 
     def _list_times(self, where: Sequence[str], addresses: set[str] | None) -> Iterator[_Made]:
         """The commits of git log, parents first."""
@@ -199,12 +201,12 @@ class Planner:
                 yield _Made(oid, int(made), int(authored))
 
     def _prove(
-        self, new_commits: Sequence[Commit], commits: Sequence[Commit]
+        self, new_commits: Sequence[CandidateCommit], commits: Sequence[CandidateCommit]
     ) -> dict[str, dict[str, Proof]]:
         """commit -> path -> proof of the calls on it.  Paths are handled one by one, so that memory
         holds few contents.  commits: those whose versions show what a call changed."""
         new_oids = {commit.oid for commit in new_commits}
-        by_path = dict[str, list[Commit]]()
+        by_path = dict[str, list[CandidateCommit]]()
         for commit in commits:
             for path in commit.changes.keys() & set(self._gathered.list_paths()):
                 by_path.setdefault(path, []).append(commit)
@@ -223,14 +225,14 @@ class Planner:
             self._contents.forget()
         return proofs
 
-    def _is_in_time(self, commit: Commit, session_id: str) -> bool:
+    def _is_in_time(self, commit: CandidateCommit, session_id: str) -> bool:
         """Whether a commit was made during a session, or in the week after it."""
         session = self._gathered.sessions[session_id]
         begin = session.first // 10**9
         end = session.last // 10**9 + WEEK
         return begin <= commit.time and min(commit.time, commit.author_time) <= end
 
-    def _list_versions(self, path: str, commits: Sequence[Commit]) -> list[rules.Version]:
+    def _list_versions(self, path: str, commits: Sequence[CandidateCommit]) -> list[rules.Version]:
         """The versions of a path with their times: each commit's, and before it its parent's,
         unless that is the version listed last."""
         versions: list[tuple[int, str | None]] = []
@@ -253,7 +255,7 @@ class Planner:
             self._ancestors[old, new] = bool(is_ancestor(self._repo, old, new))
         return self._ancestors[old, new]
 
-    def _make_parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:
+    def _make_parts(self, commit: CandidateCommit, proofs: Mapping[str, Proof]) -> list[Part]:
         """The parts of the sessions whose edits a commit has."""
         sessions = set[str]()
         credits: dict[str, PathCredit] = {}
@@ -271,7 +273,7 @@ class Planner:
         ]
         parts: list[Part] = []
         for session in sorted(sessions):
-            written: dict[str, File] = {}
+            written: dict[str, ImportedFile] = {}
             own_credits: dict[str, PathCredit] = {}
             for path, (credit, last_turns) in sorted(proofs.items()):
                 if session in last_turns:
@@ -284,15 +286,15 @@ class Planner:
         return parts
 
 
-def _describe_file(change: Staged, turn_ids: list[str]) -> File:
+def _describe_file(change: Staged, turn_ids: list[str]) -> ImportedFile:
     old_mode, old, mode, new = change
     before = None
     if old:
         before = [old_mode, old]
-    return File(new or "", mode, turn_ids, before)
+    return ImportedFile(new or "", mode, turn_ids, before)
 
 
-def _make_bare_part(session: str, written: dict[str, File], coarse: bool = False) -> Part:
+def _make_bare_part(session: str, written: dict[str, ImportedFile], coarse: bool = False) -> Part:
     """A session's part without lines."""
     nothing = line_credit.compute_attribution(session, ())
     return Part(session, written, {}, nothing, coarse)

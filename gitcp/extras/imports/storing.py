@@ -15,7 +15,12 @@ from gitcp.agents.reading import edits
 from gitcp.agents.transcripts import transcript_facts
 from gitcp.checkpoints import links, notes, writing
 from gitcp.checkpoints.redactor import Lazy, redact_text
-from gitcp.checkpoints.transcripts import Source, StoredChunks, remove_copy, store_transcript
+from gitcp.checkpoints.transcripts import (
+    LiveTranscript,
+    StoredChunks,
+    remove_copy,
+    store_transcript,
+)
 from gitcp.extras.imports.find import Gathered
 from gitcp.git.objects.reading import split_windows
 from gitcp.lines import commit_lines
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
 
     from gitcp.checkpoints.writing import SessionData
     from gitcp.extras.imports.find import Session
-    from gitcp.extras.imports.planning import File, Link, Part
+    from gitcp.extras.imports.planning import ImportedFile, Link, Part
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import Usage
 
@@ -55,7 +60,7 @@ def _store_conversation(repo: Repo, session: Session, times: Sequence[int]) -> _
     name = session.session_id
     scan = session.client.scan
     redactor = Lazy(repo, name)
-    source = Source(name, session.path or None, redactor, scan)
+    source = LiveTranscript(name, session.path or None, redactor, scan)
     stored = store_transcript(repo, source, complete=True)
     chunks = None
     usage = None
@@ -236,7 +241,7 @@ def _compute_cost(
     return {"token_usage": spent or transcripts.make_usage(), "token_usage_delta": delta}
 
 
-def _name_turns(file: File, turns: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _name_turns(file: ImportedFile, turns: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """A file as metadata have it, with the turns that wrote it."""
     turn_ids = _sort_turns(file.turns, turns)
     last_id = "".join(turn_ids[-1:])

@@ -14,7 +14,7 @@ from gitcp.checkpoints.format.schema import build_part
 from gitcp.checkpoints.stored import list_sources, pick_session, read_checkpoint, read_session
 from gitcp.errors import Error
 from gitcp.extras.reports import activities
-from gitcp.extras.ui.panes import Row, cut_patch
+from gitcp.extras.ui.panes import PaneRow, cut_patch
 from gitcp.extras.ui.rows import (
     build_commit,
     build_commit_parts,
@@ -78,7 +78,7 @@ class Sessions:
         self._talk: tuple[str, list[Turn]] = ("", [])
         self.transcript = ""  # of the session that was read last, if it is the client's own
 
-    def list_rows(self) -> Iterator[Row]:
+    def list_rows(self) -> Iterator[PaneRow]:
         """The sessions, the one that did something last first."""
         seen = set[str]()
         self._edits = None
@@ -143,7 +143,7 @@ class Sessions:
                         "checkpoint": checkpoint["checkpoint_id"],
                     }
 
-    def complete_row(self, row: Row) -> Row | None:
+    def complete_row(self, row: PaneRow) -> PaneRow | None:
         """The row with the lines of its newest commit that are the session's."""
         oid = row.item.get("commit")
         if not oid:
@@ -151,7 +151,7 @@ class Sessions:
         record = {**row.item, "lines": self._lines.count(oid)}
         return build_session(record, split_time)
 
-    def list_parts(self, row: Row) -> list[Row]:
+    def list_parts(self, row: PaneRow) -> list[PaneRow]:
         """The session as a whole, its prompts, answers and calls."""
         transcript, agent = self._read_transcript(row.item)
         turns = gather_turns(transcript, find_client(agent), load=load_entry)
@@ -161,7 +161,7 @@ class Sessions:
         count = spans.count_noun(len(turns), "prompt")
         head = [("session ", "bold"), (shorten_id(row.id), "yellow"), (f"  {count}", "dim")]
         blocks = describe_session(row.item, turns, term.format_since)
-        whole = Row("all", "", [head], row.id, row.command, blocks)
+        whole = PaneRow("all", "", [head], row.id, row.command, blocks)
         return [whole, *build_turns(turns, row.command, split_time)]
 
     def _read_transcript(self, record: Record) -> tuple[bytes, str]:
@@ -184,7 +184,7 @@ class Sessions:
             return b"", record["agent"]
         return kept.transcript, kept.agent
 
-    def read_content(self, row: Row, part: Row) -> list[Block]:
+    def read_content(self, row: PaneRow, part: PaneRow) -> list[Block]:
         """What a part says, and the patch of what it changed as far as the journal has it."""
         if part.id == "all":
             patch = self._draw_edits(self._list_uncommitted(row))
@@ -197,7 +197,7 @@ class Sessions:
             return blocks
         return self._read_turn(row, part.item)
 
-    def _read_turn(self, row: Row, item: Any) -> list[Block]:
+    def _read_turn(self, row: PaneRow, item: Any) -> list[Block]:
         """What a turn, or a part of one, says, and the patch of what it changed."""
         turn_id = row.item["turns"].get(item.get("number"), "")
         names = [turn_id] if turn_id else []
@@ -218,7 +218,7 @@ class Sessions:
                     self._edits.setdefault(cause, []).append(line)
         return self._edits.get(name, [])
 
-    def _list_uncommitted(self, row: Row) -> list[Edit]:
+    def _list_uncommitted(self, row: PaneRow) -> list[Edit]:
         """The edits of a session that no commit has."""
         if not row.item["files_touched"]:
             return []
@@ -265,19 +265,19 @@ class Commits:
         self._repo = repo
         self._lines = Lines(repo)
 
-    def list_rows(self) -> Iterator[Row]:
+    def list_rows(self) -> Iterator[PaneRow]:
         """The commits in the order of git log."""
         if refs.read_head(self._repo):
             for commit in commits.list_commits(self._repo, ("HEAD",)):
                 yield build_commit(commit, split_time)
 
-    def complete_row(self, row: Row) -> Row | None:
+    def complete_row(self, row: PaneRow) -> PaneRow | None:
         """The row with the lines of the commit."""
         if not row.item["checkpoints"]:
             return None
         return build_commit({**row.item, "lines": self._lines.count(row.id)}, split_time)
 
-    def list_parts(self, row: Row) -> list[Row]:
+    def list_parts(self, row: PaneRow) -> list[PaneRow]:
         """All of a commit, the prompts behind it, its files."""
         args = ("--format=", "--diff-merges=first-parent", "--no-show-signature", row.id)
         out = self._repo.git.run("show", *_PATCH, *args)[1]
@@ -285,7 +285,7 @@ class Commits:
         message = listing.read_texts(self._repo.objects, row.id).message
         return list(build_commit_parts(row, decode_name(message), files, split_time))
 
-    def read_content(self, row: Row, part: Row) -> list[Block]:
+    def read_content(self, row: PaneRow, part: PaneRow) -> list[Block]:
         """The message and the patch, a prompt, or the patch of a file."""
         return list(part.item)
 
@@ -300,7 +300,7 @@ class Points:
         self._repo = repo
         self._preview: Preview | None = None
 
-    def list_rows(self) -> Iterator[Row]:
+    def list_rows(self) -> Iterator[PaneRow]:
         """The points of this worktree, newest first."""
         self._preview = None
         if not self._repo.top:
@@ -310,11 +310,11 @@ class Points:
         for point in listed:
             yield build_point(point, names[point.id], split_time)
 
-    def complete_row(self, row: Row) -> Row | None:
+    def complete_row(self, row: PaneRow) -> PaneRow | None:
         """A point lacks nothing."""
         return None
 
-    def list_parts(self, row: Row) -> list[Row]:
+    def list_parts(self, row: PaneRow) -> list[PaneRow]:
         """The plan of going to a point, and each path in it."""
         self._preview = self._preview or Preview(self._repo)
         plan = self._preview.get_plan(row.item)
@@ -323,7 +323,7 @@ class Points:
         heading = f"session {session_id}" if session_id else ""
         return list(build_plan(row, plan, cut_patch(patch), heading))
 
-    def read_content(self, row: Row, part: Row) -> list[Block]:
+    def read_content(self, row: PaneRow, part: PaneRow) -> list[Block]:
         """The plan with its patch, or a path's part of it."""
         return list(part.item)
 

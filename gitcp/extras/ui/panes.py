@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Block = tuple[str, Sequence[str]]
 
 
-class Row(NamedTuple):
+class PaneRow(NamedTuple):
     """A row of a pane, of one or two lines.
 
     id: the same when the list is read again.  day: its heading, '' for none.  words: what a filter
@@ -50,7 +50,7 @@ class Action(NamedTuple):
     copied: str = ""
 
 
-class Source(Protocol):
+class ListSource(Protocol):
     """Reads a list, the parts of a row, and the content of a part.
 
     The list is read as it is needed, newest first.  The first part is the row as a whole.  nothing:
@@ -61,10 +61,10 @@ class Source(Protocol):
     name: str
     nothing: str
 
-    def list_rows(self) -> Iterator[Row]: ...
-    def list_parts(self, row: Row) -> list[Row]: ...
-    def read_content(self, row: Row, part: Row) -> list[Block]: ...
-    def complete_row(self, row: Row) -> Row | None: ...
+    def list_rows(self) -> Iterator[PaneRow]: ...
+    def list_parts(self, row: PaneRow) -> list[PaneRow]: ...
+    def read_content(self, row: PaneRow, part: PaneRow) -> list[Block]: ...
+    def complete_row(self, row: PaneRow) -> PaneRow | None: ...
 
 
 _PULLED = 8  # rows that are read before the keys are asked again
@@ -102,13 +102,13 @@ _PAGES = {"c-d": 0.5, "c-u": -0.5, "pagedown": 1, " ": 1, "c-f": 1, "pageup": -1
 class Pane:
     """Rows, of which one is marked, and the part of them that is shown."""
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
+    def __init__(self, rows: Iterable[PaneRow] = ()) -> None:
         self.rows = list(rows)
         self.mark = 0
         self._top = 0
 
     @property
-    def marked(self) -> Row | None:
+    def marked(self) -> PaneRow | None:
         """The marked row; None in an empty pane."""
         return self.rows[self.mark] if self.rows else None
 
@@ -121,7 +121,7 @@ class Pane:
         lines = max((len(row.lines) for row in self.rows[:1]), default=1)
         self.move(int(pages * height / lines))
 
-    def put_row(self, number: int, row: Row) -> None:
+    def put_row(self, number: int, row: PaneRow) -> None:
         """Put another row in the place of one."""
         self.rows[number] = row
 
@@ -129,7 +129,7 @@ class Pane:
         """The numbers of the rows that are shown in a height, or may be."""
         return range(self._top, min(len(self.rows), self._top + height))
 
-    def put_rows(self, rows: Iterable[Row], *, at_end: bool = False) -> None:
+    def put_rows(self, rows: Iterable[PaneRow], *, at_end: bool = False) -> None:
         """Put other rows in place; the marked one stays marked, or the last one with at_end."""
         row_id = self.marked and self.marked.id
         self.rows = list(rows)
@@ -179,12 +179,12 @@ class Listing(Pane):
     text.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ListSource) -> None:
         super().__init__()
         self.source = source
         self.filter = ""
         self.awaits = ""
-        self._read: list[Row] = []
+        self._read: list[PaneRow] = []
         self._completed: set[str] = set()  # ids of rows
         self._coming = source.list_rows()
         self.is_read = False
@@ -235,7 +235,7 @@ class Listing(Pane):
         self.is_read = len(rows) < max(_PULLED, count)
         self.put_rows(filter(self._has_words, rows))
 
-    def _has_words(self, row: Row) -> bool:
+    def _has_words(self, row: PaneRow) -> bool:
         text = row.words.casefold()
         return all(word in text for word in self.filter.casefold().split())
 
@@ -283,7 +283,7 @@ class Content:
 class Browser:
     """The state of the screen; each source has a list of its own."""
 
-    def __init__(self, sources: Sequence[Source], title: str, bars: str = "│┃") -> None:
+    def __init__(self, sources: Sequence[ListSource], title: str, bars: str = "│┃") -> None:
         """bars: what stands on the left of a pane, and of the one that has the keys."""
         self._listings = [Listing(source) for source in sources]
         self._title = title
@@ -346,7 +346,7 @@ class Browser:
         return listing.complete(self._height)
 
     @property
-    def _seen_part(self) -> Row | None:
+    def _seen_part(self) -> PaneRow | None:
         """The part whose content is shown: the marked one; while the list has the keys the whole
         row."""
         if not self._focus and self._parts.rows:
@@ -402,7 +402,7 @@ class Browser:
         part = self._parts.marked if self._focus else None
         actions = list_actions(self.listing.source.name, self.listing.marked, part)
         rows = [
-            Row(
+            PaneRow(
                 one.label,
                 "",
                 [[(one.label, "bold")], [("  ", ""), (_spell(one), "cyan")]],
@@ -693,7 +693,7 @@ def count_changes(rows: Iterable[str]) -> str:
 # What the menu offers for what is marked.
 
 
-def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
+def list_actions(name: str, row: PaneRow | None, part: PaneRow | None) -> list[Action]:
     """The actions on a row of the list of that name.  part: what is marked beside it."""
     actions = list[Action]()
     if row and name == "sessions":
@@ -722,7 +722,7 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
     return actions
 
 
-def _list_of_session(row: Row, part: Row | None) -> list[Action]:
+def _list_of_session(row: PaneRow, part: PaneRow | None) -> list[Action]:
     """A prompt or a call of a session is taken back or staged alone, else the whole session."""
     if part and isinstance(part.item, dict):
         entry = part.item

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitcp.agents.transcripts import transcript_facts
-from gitcp.extras.ui.panes import Row, count_changes
+from gitcp.extras.ui.panes import PaneRow, count_changes
 from gitcp.steps.back.plan import CREATE, DELETE, KEEP, MODIFY, count_verbs
 from gitcp.steps.back.point import describe_lacking
 from gitcp.terminal import going_back
@@ -34,7 +34,7 @@ _COLOURS = {CREATE: "green", MODIFY: "yellow", DELETE: "red", KEEP: "dim"}
 _WORDS = 400  # characters of a text in one row
 
 
-def build_session(record: Record, when: Day) -> Row:
+def build_session(record: Record, when: Day) -> PaneRow:
     """The row of a session: an `activity` with `part`, what its newest commit stored of it, and
     `asked`, its prompts."""
     day, time = when(record["last"])
@@ -54,10 +54,10 @@ def build_session(record: Record, when: Day) -> Row:
     words = f"{session_id} {_join(head)} {day} {record['prompt']} {' '.join(record['asked'])}"
     command = ["show", shorten_id(session_id)]
     lines = [head, [(" > ", "dim"), (prompt, "")]]
-    return Row(session_id, day, lines, words, command, record, state != "ended")
+    return PaneRow(session_id, day, lines, words, command, record, state != "ended")
 
 
-def build_turns(turns: Sequence[Turn], command: Sequence[str], when: Day) -> Iterator[Row]:
+def build_turns(turns: Sequence[Turn], command: Sequence[str], when: Day) -> Iterator[PaneRow]:
     """The rows of a conversation: prompts, answers and calls."""
     for turn in turns:
         time = when((transcript_facts.parse_time(turn["start"]) or 0) / 1e9)[1]
@@ -67,11 +67,11 @@ def build_turns(turns: Sequence[Turn], command: Sequence[str], when: Day) -> Ite
             (spans.shorten(prompt_text.read_first_line(turn["prompt"]), _WORDS), "bold"),
         ]
         name = f"{turn['number']}"
-        yield Row(name, "", [head], turn["prompt"], command, turn)
+        yield PaneRow(name, "", [head], turn["prompt"], command, turn)
         for number, part in enumerate(turn["parts"]):
             line = _draw_part(part)
             words = part.get("text", "") or f"{_join(line)} {part.get('given', '')}"
-            yield Row(f"{name}.{number}", "", [line], words, command, part)
+            yield PaneRow(f"{name}.{number}", "", [line], words, command, part)
 
 
 def _draw_part(part: Part) -> list[tuple[str, str]]:
@@ -146,7 +146,7 @@ def _list_patch(given: str) -> list[str]:
     return []
 
 
-def build_commit(commit: Record, when: Day) -> Row:
+def build_commit(commit: Record, when: Day) -> PaneRow:
     """The row of a commit with the sessions behind it."""
     day, _ = when(commit["time"])
     parts = [part for c in commit["checkpoints"] for part in c.get("contents", ())]
@@ -164,12 +164,12 @@ def build_commit(commit: Record, when: Day) -> Row:
         shown = ["show", abbreviate(oid)]
     else:
         shown = ["log", "-1", abbreviate(oid)]
-    return Row(oid, day, lines, words, shown, commit)
+    return PaneRow(oid, day, lines, words, shown, commit)
 
 
 def build_commit_parts(
-    row: Row, message: str, files: Sequence[tuple[str, list[str]]], when: Day
-) -> Iterator[Row]:
+    row: PaneRow, message: str, files: Sequence[tuple[str, list[str]]], when: Day
+) -> Iterator[PaneRow]:
     """The parts of a commit: all of it, the prompts of each session, its files."""
     patch = [line for _, rows in files for line in rows]
     commit = row.item
@@ -181,7 +181,7 @@ def build_commit_parts(
     ]
     blocks: list[Block] = [("text", "\n".join(described).split("\n")), ("diff", patch)]
     line = [("all of it  ", "bold"), (count_changes(patch), "green")]
-    yield Row("all", "", [line], message, row.command, blocks)
+    yield PaneRow("all", "", [line], message, row.command, blocks)
     for checkpoint in commit["checkpoints"]:
         name = checkpoint["checkpoint_id"]
         for part in checkpoint.get("contents", ()):
@@ -198,15 +198,15 @@ def build_commit_parts(
                 facts = [f"session {shorten_id(part['session_id'])}", used, lines]
                 talk: list[Block] = [("text", [*filter(None, facts), "", *prompt.split("\n")])]
                 row_id = f"{name} {part['session_id']} {number}"
-                yield Row(row_id, "", [line], prompt, ["show", name], talk)
+                yield PaneRow(row_id, "", [line], prompt, ["show", name], talk)
     for path, rows in files:
         line = [(path, ""), (f"  {count_changes(rows)}", "green")]
-        yield Row(
+        yield PaneRow(
             f"/{path}", "", [line], path, ["show", spans.abbreviate(row.id)], [("diff", rows)]
         )
 
 
-def build_point(point: Point, name: str, when: Day) -> Row:
+def build_point(point: Point, name: str, when: Day) -> PaneRow:
     """The row of a point to go back to."""
     day, time = when(point.time)
     facts = ["set aside" if point.kind == "archived" else ""]
@@ -216,18 +216,20 @@ def build_point(point: Point, name: str, when: Day) -> Row:
     text = spans.shorten(going_back.describe_point(point), _WORDS)
     words = f"{point.id} {day} {_join(head)} {text} {point.session_id}"
     command = ["rewind", "--to", name.strip(), "--dry-run", "--patch"]
-    return Row(point.id, day, [head, [("  ", ""), (text, "")]], words, command, point)
+    return PaneRow(point.id, day, [head, [("  ", ""), (text, "")]], words, command, point)
 
 
 def build_plan(
-    row: Row, plan: Plan, files: Sequence[tuple[str, list[str]]], session: str
-) -> Iterator[Row]:
+    row: PaneRow, plan: Plan, files: Sequence[tuple[str, list[str]]], session: str
+) -> Iterator[PaneRow]:
     """The parts of a point: the whole plan to go there, each path."""
     patch = [line for _, rows in files for line in rows]
     effect = going_back.format_effect(count_verbs(plan.actions))
     texts = [f"going back there {effect}", *_list_notes(plan)]
     blocks: list[Block] = [("text", [*texts, session]), *([("diff", patch)] if patch else [])]
-    yield Row("all", "", [[("going there ", "bold"), (effect, "")]], effect, row.command, blocks)
+    yield PaneRow(
+        "all", "", [[("going there ", "bold"), (effect, "")]], effect, row.command, blocks
+    )
     changed = dict(files)
     for action in plan.actions:
         path = action.path
@@ -236,7 +238,7 @@ def build_plan(
         shown: list[Block] = [("text", [f"{verb} {path}", action.reason])]
         if path in changed:
             shown += [("diff", changed[path])]
-        yield Row(f"/{path}", "", [line], path, row.command, shown)
+        yield PaneRow(f"/{path}", "", [line], path, row.command, shown)
 
 
 def _list_notes(plan: Plan) -> list[str]:

@@ -17,7 +17,7 @@ from gitcp.lines import absent, porcelain, uncommitted
 from gitcp.lines.committed import history, neighbours, recorded
 from gitcp.lines.committed.beginning import find_beginning
 from gitcp.lines.committed.earlier import LARGEST, UNTOLD, Earlier
-from gitcp.lines.committed.recorded import Commit, Place, Readers, tell_about
+from gitcp.lines.committed.recorded import CommittedPath, NamedCommit, Readers, tell_about
 from gitcp.text import line_evidence, pairing
 
 TYPE_CHECKING = False
@@ -68,25 +68,25 @@ class Evidence:
         if share_with:
             histories = share_with._earlier
         self._earlier: Earlier = Earlier(repo, self._name_author, histories)
-        self._commits: dict[str, Commit] = {}
+        self._commits: dict[str, NamedCommit] = {}
         self._names: dict[str, str] = {}  # commit -> the result of _name_author()
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
         self._before: dict[str, bool] = {}  # commit -> the result of is_before()
-        self._places: dict[CommitPath, Place] = {}
+        self._places: dict[CommitPath, CommittedPath] = {}
         self._open_lines: dict[str, set[int]] = {}  # path -> its uncommitted lines that are asked
         self._cut: set[CommitPath] = set()  # places of which it is not known what the commit added
 
-    def get_commit(self, oid: str) -> Commit:
+    def get_commit(self, oid: str) -> NamedCommit:
         """A commit, whose facts are read once until forget()."""
         if oid not in self._commits:
-            self._commits[oid] = Commit(self.readers, oid)
+            self._commits[oid] = NamedCommit(self.readers, oid)
         return self._commits[oid]
 
-    def get_place(self, commit: str, path: str) -> Place:
+    def get_place(self, commit: str, path: str) -> CommittedPath:
         """A path in a commit, whose facts are read once until forget()."""
         if (commit, path) not in self._places:
             self.get_commit(commit).note_asked(path)
-            self._places[commit, path] = Place(self.readers, self.get_commit(commit), path)
+            self._places[commit, path] = CommittedPath(self.readers, self.get_commit(commit), path)
         return self._places[commit, path]
 
     def prefetch(self, entries: Sequence[BlameEntry], contents: bool = False) -> None:
@@ -114,7 +114,7 @@ class Evidence:
             self._trace_lines({p: new[p] for p in self._list_unstated(unstated) if p in new})
         self.readers.memo.save()
 
-    def _ask_open_lines(self, place: Place, lines: Iterable[int]) -> None:
+    def _ask_open_lines(self, place: CommittedPath, lines: Iterable[int]) -> None:
         """Note uncommitted lines of a path whose authors will be asked."""
         asked = self._open_lines.setdefault(place.path, set())
         if not asked.issuperset(lines):
@@ -426,7 +426,7 @@ class Evidence:
             self._credit_place(place)
         return place.authors or {}
 
-    def _credit_place(self, place: Place) -> None:
+    def _credit_place(self, place: CommittedPath) -> None:
         """Find the authors of the lines of a path in a commit."""
         sources: set[str] = set()
         earlier: LineAuthors = {}
@@ -446,7 +446,7 @@ class Evidence:
         stated = self.get_place(commit, path).stated.get(line)
         return stated or self._find_silent(commit, path) or self.find_default_author(commit)
 
-    def _find_neighbours(self, place: Place, earlier: LineAuthors) -> LineAuthors:
+    def _find_neighbours(self, place: CommittedPath, earlier: LineAuthors) -> LineAuthors:
         """The authors of lines that only their neighbours prove.  earlier: of the lines that were
         traced."""
         if not place.hunks or not place.recorded:
@@ -464,7 +464,7 @@ class Evidence:
             place.hunks, place.recorded, place.beside, others | taken, place.content
         )
 
-    def _leave_silent(self, place: Place, authors: LineAuthors) -> LineAuthors:
+    def _leave_silent(self, place: CommittedPath, authors: LineAuthors) -> LineAuthors:
         """The authors of lines at a place; of those that no session wrote, none is a person's where
         a conversation may have written them of which no hook has heard."""
         nobody = self._find_silent(place.commit.oid, place.path)

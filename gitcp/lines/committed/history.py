@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.git import Git, Running
     from gitcp.git.objects.patches import Change, Patch
     from gitcp.lines.blame_options import Options
-    from gitcp.lines.blame_table import Row
+    from gitcp.lines.blame_table import BlameRun
     from gitcp.lines.porcelain import BlameEntry, Groups
     from gitcp.text.record_types import Writer
 
@@ -267,7 +267,7 @@ def _locate(git: Git, *question: str) -> bytes:
     return os.path.join(os.fsencode(git.cwd), git.read_line("rev-parse", *question))
 
 
-def read_margins(git: Git, options: Options, rows: Sequence[Row]) -> list[tuple[bytes, bytes]]:
+def read_margins(git: Git, options: Options, rows: Sequence[BlameRun]) -> list[tuple[bytes, bytes]]:
     """(git's text before the author, git's text between number and content) of each line of the
     table: colours, scores and marks."""
     width = len(str(max((row.final + row.count - 1 for row in rows), default=0)))

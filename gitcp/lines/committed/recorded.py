@@ -202,7 +202,7 @@ def list_touched_paths(record: LineRecord) -> set[str]:
 
 
 def _find_proof(
-    readers: Readers, commit: Commit, record: LineRecord, paths: Set[str]
+    readers: Readers, commit: NamedCommit, record: LineRecord, paths: Set[str]
 ) -> tuple[Proof | None, bool]:
     """(the lines of paths that the transcript of a session proves in a commit, whether all that
     they depend on is here).  A path that the commit does not change has none."""
@@ -229,7 +229,7 @@ def _find_proof(
     return (found["lines"], found["metadata"]["turns"]), bool(transcript) and not lacks
 
 
-def _find_contents(repo: Repo, commit: Commit, paths: Set[str]) -> dict[str, str] | None:
+def _find_contents(repo: Repo, commit: NamedCommit, paths: Set[str]) -> dict[str, str] | None:
     """path -> its blob, for those of paths that a commit changes; None if the commit has none of
     the paths.  Raises Error if a tree is missing."""
     known = {path: commit.contents.get(path, "") for path in paths & commit.contents.keys()}
@@ -473,7 +473,7 @@ def tell_about(change: Change) -> About:
     return About(change["author"], change["committer"], change["message"])
 
 
-class Commit:
+class NamedCommit:
     """A commit by its full oid, or by another name."""
 
     def __init__(self, readers: Readers, oid: str) -> None:
@@ -606,7 +606,7 @@ class Commit:
         return self._readers.unheard.find_author(path, self._made)
 
     @cached_property
-    def _made(self) -> unrecorded.Change | None:
+    def _made(self) -> unrecorded.ChangeTimes | None:
         """When its change was made; None if it is missing, or not this person's."""
         commit = read_commit(self._readers.repo.objects, self.oid)
         if commit and self._readers.unheard.is_own(commit):
@@ -619,7 +619,7 @@ class Commit:
         return parsed is not None and len(parsed["parents"]) > 1
 
 
-class Place:
+class CommittedPath:
     """A path in a commit.
 
     hunks: of git's diff of the commit; None if they were not read.  before: line -> its earlier
@@ -629,7 +629,7 @@ class Place:
     ns, of uncommitted lines; 0 if unknown.
     """
 
-    def __init__(self, readers: Readers, commit: Commit, path: str) -> None:
+    def __init__(self, readers: Readers, commit: NamedCommit, path: str) -> None:
         self._readers = readers
         self.commit = commit
         self.path = path

@@ -214,7 +214,7 @@ def _sign(st: os.stat_result | None) -> list[int]:
     return [st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino]
 
 
-def _list_ignored(work: Worktree, named: shell_words.Named) -> list[str]:
+def _list_ignored(work: Worktree, named: shell_words.NamedPaths) -> list[str]:
     """The ignored files that a command names, and the ignored files and directories that it may
     lose with a directory; a directory has a slash at its end."""
     lost = {*_list_inside(work.repo, named.lost)}
@@ -272,7 +272,9 @@ def _expand(paths: Iterable[str]) -> Iterator[str]:
             yield one
 
 
-def _list_outside(repo: Repo, named: shell_words.Named, began: int) -> dict[str, os.stat_result]:
+def _list_outside(
+    repo: Repo, named: shell_words.NamedPaths, began: int
+) -> dict[str, os.stat_result]:
     """path -> its stat(), of the files outside of every worktree of this repository that a command
     may lose.  What was written since its turn began is taken for the session's own."""
     outside: dict[str, os.stat_result] = {}

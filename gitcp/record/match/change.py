@@ -23,7 +23,7 @@ RENAMED = 2  # the half of either text, as git decides that a file was renamed
 _TELLING = 2  # significant lines that a renamed file has at least
 
 
-class Step:
+class PathStep:
     """The change of a path.  source: the name that the file had before, '' for the same one."""
 
     __slots__ = ("source", "staged")
@@ -50,10 +50,10 @@ class Change:
         self.blob = blob
         self.is_gone = is_gone
         self._find_old = find_old
-        self._steps: dict[str, Step] | None = None
+        self._steps: dict[str, PathStep] | None = None
 
     @property
-    def steps(self) -> dict[str, Step]:
+    def steps(self) -> dict[str, PathStep]:
         """The changes by path, moved files under their new names."""
         if self._steps is None:
             self._steps = build_steps(self.changes, self.blob)
@@ -103,7 +103,7 @@ class Change:
         return any(path in self.changes or self.is_gone(path) for path in paths)
 
 
-def build_steps(changes: Changes, blob: Blob) -> dict[str, Step]:
+def build_steps(changes: Changes, blob: Blob) -> dict[str, PathStep]:
     """The changes by path; a file that was moved is changed from what it was under its former
     name, and nothing is deleted there."""
     deleted: dict[str, str] = {}
@@ -117,11 +117,11 @@ def build_steps(changes: Changes, blob: Blob) -> dict[str, Step]:
     if deleted and created:
         sources = find_moves(deleted, created, blob)
     moved = {*sources, *sources.values()}
-    steps = {path: Step(staged) for path, staged in changes.items() if path not in moved}
+    steps = {path: PathStep(staged) for path, staged in changes.items() if path not in moved}
     for path, source in sources.items():
         old_mode, old_oid, _, _ = changes[source]
         _, _, mode, oid = changes[path]
-        steps[path] = Step((old_mode, old_oid, mode, oid), source)
+        steps[path] = PathStep((old_mode, old_oid, mode, oid), source)
     return steps
 
 
@@ -133,7 +133,7 @@ class Pairing:
 
     __slots__ = ("_change", "_mine", "paths", "similar")
 
-    def __init__(self, mine: Mapping[str, Step], change: Change) -> None:
+    def __init__(self, mine: Mapping[str, PathStep], change: Change) -> None:
         """mine: the changes of the work, by path."""
         self._mine = mine
         self._change = change

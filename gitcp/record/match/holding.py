@@ -17,7 +17,7 @@ what it was made on may be unknown.  They compare the same lines.
 
 from __future__ import annotations
 
-from gitcp.record.match.change import Pairing, Step, build_steps
+from gitcp.record.match.change import Pairing, PathStep, build_steps
 from gitcp.record.match.units import Sides, compare, count_units, read_texts
 from gitcp.text import value_class
 from gitcp.text.carry import changes
@@ -249,14 +249,16 @@ def _get_change(entry: Recorded, change: Change) -> Staged:
     return build_change(before, new)
 
 
-def _compare_steps(own: Step, other: Step, lines: frozenset[bytes] | None, blob: Blob) -> Sides:
+def _compare_steps(
+    own: PathStep, other: PathStep, lines: frozenset[bytes] | None, blob: Blob
+) -> Sides:
     """Compare a change of the work with that of a commit; lines: the added ones that count."""
     sides = compare(own.staged, other.staged, lines, blob)
     sides.add_unit(_name_move(own), _name_move(other))
     return sides
 
 
-def _name_move(step: Step) -> bytes:
+def _name_move(step: PathStep) -> bytes:
     """The unit of a move; b"" for none."""
     if not step.source:
         return b""

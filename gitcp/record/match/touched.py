@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @value_class
-class Place:
+class TextRange:
     """Lines of a text: the first, and that after the last one; equal for a gap before that line."""
 
     first: int
@@ -49,27 +49,27 @@ def touches_change(edits: Iterable[Texts], change: Texts) -> bool:
     return False
 
 
-def _find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Place]:
+def _find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> list[TextRange]:
     """Return the places of old at which new differs."""
-    hunks: list[Place] = []
+    hunks: list[TextRange] = []
     old_end = 0
     new_end = 0
     for i, j in [*sorted(pair_lines(old, new)), (len(old), len(new))]:
         if i > old_end or j > new_end:
-            hunks.append(Place(old_end, i))
+            hunks.append(TextRange(old_end, i))
         old_end = i + 1
         new_end = j + 1
     return hunks
 
 
 def _follow_places(
-    places: Iterable[Place], before: Sequence[bytes], old: Sequence[bytes]
-) -> list[Place]:
+    places: Iterable[TextRange], before: Sequence[bytes], old: Sequence[bytes]
+) -> list[TextRange]:
     """Return where places of one content are in another: between the lines around them that both
     have."""
     pairs = sorted(pair_lines(_list_keys(before), _list_keys(old)))
     known = [i for i, _ in pairs]
-    followed: list[Place] = []
+    followed: list[TextRange] = []
     for place in places:
         above = bisect_left(known, place.first)
         below = bisect_left(known, place.end)
@@ -79,7 +79,7 @@ def _follow_places(
         stop = len(old)
         if below < len(pairs):
             stop = pairs[below][1]
-        followed.append(Place(start, stop))
+        followed.append(TextRange(start, stop))
     return followed
 
 
@@ -87,7 +87,7 @@ def _list_keys(lines: Iterable[bytes]) -> list[bytes]:
     return [remove_space(line) for line in lines]
 
 
-def _do_meet(one: Place, other: Place) -> bool:
+def _do_meet(one: TextRange, other: TextRange) -> bool:
     """Whether two places have a line in common, or one is a gap within or beside the other."""
     first = max(one.first, other.first)
     end = min(one.end, other.end)

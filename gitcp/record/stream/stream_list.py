@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @value_class
-class Step:
+class StreamCommit:
     """A commit of a stream.  parent: '' where the stream begins; time: in s since 1970."""
 
     oid: str
@@ -54,7 +54,7 @@ class Step:
 
 
 @value_class
-class Place:
+class StreamName:
     """What a stream's ref tells.  kind: live, suffix or archived; worktree: its hash, '' for an old
     name without one."""
 
@@ -150,17 +150,17 @@ def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -
     }
 
 
-def parse_ref(ref: str) -> Place:
+def parse_ref(ref: str) -> StreamName:
     """What a stream's ref tells."""
     parsed = ids.parse_shadow(ref)
     worktree = ""
     if parsed:
         worktree = parsed["worktree"] or ""
     if ref.startswith(ARCHIVE):
-        return Place("archived", worktree)
+        return StreamName("archived", worktree)
     if parsed and parsed["suffix"] is not None:
-        return Place("suffix", worktree)
-    return Place("live", worktree)
+        return StreamName("suffix", worktree)
+    return StreamName("live", worktree)
 
 
 def get_current(state: State) -> str:
@@ -235,9 +235,9 @@ def find_newest(repo: Repo, session_id: str) -> Record | None:
     return max(steps, key=lambda step: int(step["time"]), default=None)
 
 
-def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
+def _read_steps(repo: Repo, oids: list[str]) -> dict[str, StreamCommit]:
     """oid -> step, from the tips of streams on; git reads them if they are many."""
-    steps: dict[str, Step] = {}
+    steps: dict[str, StreamCommit] = {}
     for tip in oids:
         oid = tip
         while oid and oid not in steps:
@@ -249,7 +249,7 @@ def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
     return steps
 
 
-def _peek_step(objects: Objects, oid: str) -> Step | None:
+def _peek_step(objects: Objects, oid: str) -> StreamCommit | None:
     """A step that is read without git; None if git has to read it."""
     obj = objects.peek(oid)
     if obj is None or obj[1] != "commit":
@@ -260,28 +260,28 @@ def _peek_step(objects: Objects, oid: str) -> Step | None:
     if commit["parents"] and find_trailer(commit["message"], SESSION_KEY):
         parent = commit["parents"][0]
     _, time = parse_ident(commit["committer"])
-    return Step(oid, parent, commit["tree"], time, commit["message"])
+    return StreamCommit(oid, parent, commit["tree"], time, commit["message"])
 
 
-def _log_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
+def _log_steps(repo: Repo, oids: list[str]) -> dict[str, StreamCommit]:
     """_read_steps() by one `git log`."""
     _, out = repo.git.run(*_LOG, stdin=encode_lines(oids))
-    steps: dict[str, Step] = {}
+    steps: dict[str, StreamCommit] = {}
     for item in decode_name(out).split("\0\0\n"):
         if item:
             oid, parents, tree, time, message = item.split("\0", 4)
-            steps[oid] = Step(oid, parents.partition(" ")[0], tree, int(time or 0), message)
+            steps[oid] = StreamCommit(oid, parents.partition(" ")[0], tree, int(time or 0), message)
     return steps
 
 
-def _walk_down(steps: dict[str, Step], tip: Tip) -> Iterator[Step]:
+def _walk_down(steps: dict[str, StreamCommit], tip: Tip) -> Iterator[StreamCommit]:
     step = steps.get(tip["oid"])
     while step and find_trailer(step.message, SESSION_KEY):
         yield step
         step = steps.get(step.parent)
 
 
-def _describe_step(tip: Tip, step: Step) -> Record:
+def _describe_step(tip: Tip, step: StreamCommit) -> Record:
     message = step.message
     task = find_trailer(message, TASK_KEY)
     return {

@@ -236,7 +236,7 @@ def _read_transcript(repo: Repo, state: State, agent_id: str, path: str | None) 
         agent = state.get("agent_type", "")
         path = path or locate_subagent_transcript(agent, session, agent_id)
         redactor = Lazy(repo, state["session_id"])
-        source = transcripts.Source(state["session_id"], path, redactor, agent_id=agent_id)
+        source = transcripts.LiveTranscript(state["session_id"], path, redactor, agent_id=agent_id)
         stored = transcripts.store_transcript(repo, source, complete=True)
     except InputError:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.git.repo import Repo
 
 
-class Conversation:
+class ConversationFile:
     """A file with a conversation.  agent: the subagent's id, '' for the session's own.  created:
     when the file was created, or earlier; mtime: its last change; in seconds since 1970."""
 
@@ -65,12 +65,12 @@ def find_conversations(
     folder: str,
     clients: Iterable[str] = (),
     since: float = 0.0,
-) -> list[Conversation]:
+) -> list[ConversationFile]:
     """The conversations in one of the roots or below it, changed since a time, the oldest first.
 
     folder: the directory for copies from databases.  clients: names of agents, by default all.
     """
-    conversations: dict[str, Conversation] = {}
+    conversations: dict[str, ConversationFile] = {}
     for client in map(agents.get_client, clients or agents.list_names()):
         for root in roots:
             for source in client.list_conversations(home, root):
@@ -85,7 +85,7 @@ def find_conversations(
 
 def find_conversation(
     client: Client, path: str, default_root: str, roots: Sequence[str], since: float = 0.0
-) -> Conversation | None:
+) -> ConversationFile | None:
     """The conversation in a file; None if it has none, or one of another repository, or was not
     changed since a time.  default_root: its directory if the file names none."""
     try:
@@ -107,4 +107,4 @@ def find_conversation(
         return None
     if not any(cwd == root or cwd.startswith(root + os.sep) for root in roots):
         return None
-    return Conversation(client, path, session, agent, cwd, st)
+    return ConversationFile(client, path, session, agent, cwd, st)

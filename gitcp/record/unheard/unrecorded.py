@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gitcp.checkpoints.format.line_authors import Period
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
-    from gitcp.record.unheard.conversations import Conversation
+    from gitcp.record.unheard.conversations import ConversationFile
     from gitcp.text.line_credit import PathCredit
     from gitcp.text.record_types import Commit
 
@@ -78,7 +78,7 @@ class Unheard:
         """The fields by their names."""
         return {name: getattr(self, name) for name in Unheard.__annotations__}
 
-    def may_have_written(self, path: str, change: Change) -> bool:
+    def may_have_written(self, path: str, change: ChangeTimes) -> bool:
         """Whether it may have written a change of a path."""
         if change.committed < self.began or change.authored > self.ended + WEEK:
             return False
@@ -86,7 +86,7 @@ class Unheard:
 
 
 @value_class
-class Change:
+class ChangeTimes:
     """When a change was made, in s since 1970.
 
     since: the time of the parent; the change is not older.  authored, committed: the times of the
@@ -98,7 +98,7 @@ class Change:
     committed: int
 
 
-def date_commit(objects: Objects, commit: Commit) -> Change:
+def date_commit(objects: Objects, commit: Commit) -> ChangeTimes:
     """When the change of a commit was made."""
     authored = parse_ident(commit["author"])[1]
     committed = parse_ident(commit["committer"])[1]
@@ -107,7 +107,7 @@ def date_commit(objects: Objects, commit: Commit) -> Change:
         parent = read_commit(objects, commit["parents"][0])
         if parent:
             since = parse_ident(parent["committer"])[1]
-    return Change(min(since, authored), min(authored, committed), committed)
+    return ChangeTimes(min(since, authored), min(authored, committed), committed)
 
 
 class Record:
@@ -178,7 +178,7 @@ class Record:
             one.ended + WEEK > now and not self._is_over(one) for one in self._list_counted()
         )
 
-    def find_author(self, path: str, change: Change) -> Unheard | None:
+    def find_author(self, path: str, change: ChangeTimes) -> Unheard | None:
         """The first session that may have written a change of a path that no import has read."""
         for one in self._counted:
             size, at = self.settled.get(one.session, (0, 0))
@@ -319,7 +319,7 @@ def _list_folders(clients: Sequence[Client], home: str, roots: Sequence[str]) ->
 
 def _find_changed(
     record: Record, clients: Sequence[Client], home: str, roots: Sequence[str]
-) -> dict[str, list[Conversation]]:
+) -> dict[str, list[ConversationFile]]:
     """session -> its conversations, of the sessions with one that is new or has grown; updates the
     record's files."""
     since = min(start for start, _ in record.periods)
@@ -328,7 +328,7 @@ def _find_changed(
         for root in roots:
             listed.update(dict.fromkeys(client.list_conversations(home, root), client))
     found: dict[str, list[int | str]] = {}
-    changed: dict[str, list[Conversation]] = {}
+    changed: dict[str, list[ConversationFile]] = {}
     for path, client in listed.items():
         try:
             st = os.stat(path)
@@ -357,7 +357,7 @@ def _read_session(
     repo: Repo,
     record: Record,
     session_id: str,
-    group: Sequence[Conversation],
+    group: Sequence[ConversationFile],
     roots: Sequence[str],
 ) -> None:
     """Read what no hook has heard of a session's conversations into the record."""
@@ -402,7 +402,7 @@ def _find_last_heard(repo: Repo, session_id: str, ended: float) -> int:
 def _read_unheard(
     record: Record,
     session_id: str,
-    group: Sequence[Conversation],
+    group: Sequence[ConversationFile],
     roots: Sequence[str],
     heard: int,
     before: Unheard | None,

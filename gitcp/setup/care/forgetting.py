@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Choice:
+class ForgetChoice:
     """What to forget: one session, one checkpoint, what is older than a time, or everything."""
 
     session_id: str = ""
@@ -80,7 +80,7 @@ class Choice:
         return not self.before or 0 < parse_time(time) < self.before
 
 
-def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, int]]:
+def forget_chosen(repo: Repo, choice: ForgetChoice) -> tuple[list[Update], dict[str, int]]:
     """Forget what is chosen; return the updates of refs, and the number of things of each kind.
 
     The objects stay until purge_objects() has these updates: a push that replaces a history reads
@@ -98,7 +98,7 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
     return moved, counts
 
 
-def count_chosen(repo: Repo, choice: Choice) -> dict[str, int]:
+def count_chosen(repo: Repo, choice: ForgetChoice) -> dict[str, int]:
     """The number of things of each kind that forget_chosen() would forget; raises as it does."""
     sessions = choice.list_sessions(repo)
     counts = _count_kinds(repo, sessions, _find_streams(repo, sessions))
@@ -130,7 +130,7 @@ def _count_kinds(repo: Repo, sessions: Iterable[str], streams: Collection[str]) 
     }
 
 
-def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:
+def _forget_stored(repo: Repo, choice: ForgetChoice) -> tuple[list[Update], int]:
     def move_store() -> tuple[list[Update], int]:
         with Objects(repo):
             forgetting = merging.write_forgetting(repo, choice.has)

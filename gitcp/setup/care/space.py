@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from gitcp.git.private_files import File
+    from gitcp.git.private_files import PrivateFile
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import State
 
@@ -248,7 +248,7 @@ def _find_owner(path: str) -> str:
 class Owned(NamedTuple):
     """A private file of a session."""
 
-    file: File
+    file: PrivateFile
     path: str
     owners: set[str]  # the sessions to which it may belong
 

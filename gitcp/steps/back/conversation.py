@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from gitcp.agents import Client
-    from gitcp.agents.transcripts.cuts import Cut
+    from gitcp.agents.transcripts.cuts import CutTranscript
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.steps.back.point import Point
@@ -70,7 +70,7 @@ class Stored:
 
 
 @dataclass(slots=True)
-class Conversation:
+class ReadyConversation:
     """A conversation ready to be put back.  effects: the files to write; command: what the person
     types to resume it; notes: a sentence for each thing that it lacks."""
 
@@ -120,7 +120,9 @@ class Restored:
 _AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
 
 
-def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> Conversation | None:
+def cut_at_point(
+    repo: Repo, point: Point, same_id: bool, dry: bool = False
+) -> ReadyConversation | None:
     """The conversation up to a point; None if the point has none or the live one ends there, and
     for a program that keeps none, as under gitcp-run(1).
 
@@ -158,7 +160,9 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> 
         written += _copy_subagents(repo, state, path, data, dry)
     if not dry:
         unrecorded.note_written(repo, [new_id])
-    return Conversation(new_id, agent.NAME, written, agent.format_resume_command(new_id), cut.notes)
+    return ReadyConversation(
+        new_id, agent.NAME, written, agent.format_resume_command(new_id), cut.notes
+    )
 
 
 def _find_end(repo: Repo, point: Point, state: State) -> CutPoint | None:
@@ -215,9 +219,11 @@ def find_agent(state: State) -> Client:
     return client
 
 
-def _cut_stored(cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str) -> Cut:
+def _cut_stored(
+    cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str
+) -> CutTranscript:
     for data, redacted in ((read_live(state), False), (cut_point.stored, True)):
-        cut: Cut = agent.get_cutter().cut_conversation(
+        cut: CutTranscript = agent.get_cutter().cut_conversation(
             data, cut_point.leaf, old_id, new_id, redacted, exact=cut_point.is_exact
         )
         if cut.data:

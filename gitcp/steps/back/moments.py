@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
     from gitcp.steps.back.present import Moment, Moments, Present
-    from gitcp.steps.back.taking_back import Change
+    from gitcp.steps.back.taking_back import EditEntries
     from gitcp.text.record_types import Version, Writer
 
 _WORDS = {"session": "session", "turn": "prompt", "tool": "edit or command"}
@@ -35,14 +35,14 @@ _OF_TOOLS = (credit.TOOL, credit.TRANSCRIPT, credit.STATED)  # `how` of edits by
 
 
 @value_class
-class Found:
+class FoundEdits:
     """Edits in their order, with what they are of, as `session 1a2b, turn 2`."""
 
     what: str
     lines: list[Moment]
 
 
-def find_edits(kept: KeptEdits, session: str, turn: str, tool: str) -> Found:
+def find_edits(kept: KeptEdits, session: str, turn: str, tool: str) -> FoundEdits:
     """The edits of a session, one of its turns or tool uses.
 
     session, turn, tool: the beginning of an id, '' for any.  Calls that may have overwritten
@@ -59,7 +59,7 @@ def find_edits(kept: KeptEdits, session: str, turn: str, tool: str) -> Found:
         chosen = _pick_id(kind, name, ids)
         lines = [line for line in lines if _get_cause(line)[number] == chosen]
         words.append(f"{kind} {chosen}")
-    return Found(", ".join(words), [line for line in lines if _get_cause(line)[0]])
+    return FoundEdits(", ".join(words), [line for line in lines if _get_cause(line)[0]])
 
 
 def _get_cause(line: Moment) -> Writer:
@@ -276,12 +276,12 @@ def read_edits(repo: Repo, point: Point) -> KeptEdits:
     return read_kept_edits(repo)
 
 
-def list_changes(kept: KeptEdits, point: Point) -> dict[str, Change]:
+def list_changes(kept: KeptEdits, point: Point) -> dict[str, EditEntries]:
     """path -> its entries before and after a tool use or a turn, for each that it changed."""
     number = 1
     if point.kind == "tool":
         number = 2
-    changes: dict[str, Change] = {}
+    changes: dict[str, EditEntries] = {}
     for line in kept.list_all():
         cause = line.cause
         if not cause[0] or cause[number] != point.moment_id:
@@ -290,5 +290,5 @@ def list_changes(kept: KeptEdits, point: Point) -> dict[str, Change]:
         before = line.before
         if path in changes:
             before = changes[path].before
-        changes[path] = taking_back.Change(before, line.after)
+        changes[path] = taking_back.EditEntries(before, line.after)
     return {path: one for path, one in sorted(changes.items()) if one.before != one.after}

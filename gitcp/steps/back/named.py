@@ -20,7 +20,7 @@ from gitcp.steps import undo
 from gitcp.steps.back import moments, points
 from gitcp.steps.back.present import read_present
 from gitcp.steps.back.staging import check_out
-from gitcp.steps.back.taking_back import Change
+from gitcp.steps.back.taking_back import EditEntries
 from gitcp.steps.whose import open_work
 from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import abbreviate, count_noun
@@ -122,14 +122,14 @@ def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
     return [{**meant.point.make_record(), "files": files}]
 
 
-def _list_changes(repo: Repo, point: Point) -> dict[str, Change]:
+def _list_changes(repo: Repo, point: Point) -> dict[str, EditEntries]:
     """path -> its entries before and after the turn, tool use or step of a point."""
     if point.kind != "safety":
         return moments.list_changes(moments.read_edits(repo, point), point)
     after = undo.find_tree(repo.objects, point.id, "after") or point.tree
-    changes: dict[str, Change] = {}
+    changes: dict[str, EditEntries] = {}
     for path, old, new in compare_trees(repo.objects, point.tree, after):
-        changes[path] = Change(old, new)
+        changes[path] = EditEntries(old, new)
     return changes
 
 
@@ -155,12 +155,12 @@ def choose_patch(repo: Repo, record: Record) -> list[str]:
     return ["diff", *trees]
 
 
-def _list_checkpoint_changes(repo: Repo, record: Record) -> dict[str, Change]:
+def _list_checkpoint_changes(repo: Repo, record: Record) -> dict[str, EditEntries]:
     """path -> its entries before and after a temporary checkpoint."""
     parent = need_commit(repo.objects, record["parent"] or record["base_commit"])
     before = Lookup(repo.objects, parent["tree"])
     after = Lookup(repo.objects, need_commit(repo.objects, record["oid"])["tree"])
-    return {path: Change(before(path), after(path)) for path in record["files"]}
+    return {path: EditEntries(before(path), after(path)) for path in record["files"]}
 
 
 def _strip(objects: Objects, tree: str) -> str:

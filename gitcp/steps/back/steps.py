@@ -22,7 +22,7 @@ from gitcp.steps.back.preparing import prepare, refuse_conflicts
 from gitcp.steps.back.present import read_present
 from gitcp.steps.back.signatures import find_other_names, read_signatures
 from gitcp.steps.back.staging import Staging
-from gitcp.steps.back.taking_back import Change
+from gitcp.steps.back.taking_back import EditEntries
 from gitcp.steps.step import KEEP, REDO, UNDO, Effect, parse_effect, parse_raw
 from gitcp.steps.undo_tree import UndoTree
 from gitcp.text import replace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Objects
     from gitcp.git.repo import Repo
     from gitcp.steps.back.carrying_out import Progress
-    from gitcp.steps.back.conversation import Conversation
+    from gitcp.steps.back.conversation import ReadyConversation
     from gitcp.steps.back.kept_bytes import Known
     from gitcp.steps.back.plan import Plan
     from gitcp.steps.back.preparing import Prepared
@@ -61,7 +61,7 @@ class Outcome:
     plan: Plan
     differ: list[str]
     notes: list[str]
-    conversation: Conversation | None
+    conversation: ReadyConversation | None
 
     def make_record(self) -> Record:
         """It as a record."""
@@ -341,7 +341,7 @@ class Move:
 
     wisher: Wisher
     step: Step
-    talk: Conversation | None = None
+    talk: ReadyConversation | None = None
     moved: Sequence[Step] = ()
     notes: Sequence[str] = ()
 
@@ -417,7 +417,7 @@ class Mover:
         edits = _map_edits(objects, targets[::-1], "before", "after")
         if whole:
             for path, own in edits.items():
-                edits[path] = [Change(own[0].before, own[-1].after)]
+                edits[path] = [EditEntries(own[0].before, own[-1].after)]
         raw = kept_bytes.read_steps(objects, targets, edits)
         return self._leave_out(edits, raw, targets, step, conflict)
 
@@ -453,10 +453,10 @@ class Mover:
 
 def _map_edits(
     objects: Objects, steps: Iterable[Step], old: str, new: str
-) -> dict[str, list[Change]]:
+) -> dict[str, list[EditEntries]]:
     """path -> its versions in the trees old and new of each step that changed it; old and
     new are 'before' and 'after', or the reverse."""
-    edits: dict[str, list[Change]] = {}
+    edits: dict[str, list[EditEntries]] = {}
     for step in steps:
         first = undo.find_tree(objects, step.commit, old)
         last = undo.find_tree(objects, step.commit, new)
@@ -464,7 +464,7 @@ def _map_edits(
             continue
         for path, before, after in compare_trees(objects, first, last):
             if not path.startswith(plan.OURS):
-                edits.setdefault(path, []).append(Change(before, after))
+                edits.setdefault(path, []).append(EditEntries(before, after))
     return edits
 
 

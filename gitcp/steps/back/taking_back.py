@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, frozen=True)
-class Change:
+class EditEntries:
     """The entries of a path before and after an edit."""
 
     before: Version
@@ -36,7 +36,7 @@ class TakenBack:
     is_clean: bool
 
 
-def take_back(version: Version, edits: Sequence[Change], contents: Contents) -> TakenBack:
+def take_back(version: Version, edits: Sequence[EditEntries], contents: Contents) -> TakenBack:
     """A version without edits, the oldest first.  contents: merges three blobs."""
     are_clean = True
     for edit in reversed(edits):
@@ -45,13 +45,13 @@ def take_back(version: Version, edits: Sequence[Change], contents: Contents) -> 
     return TakenBack(version, are_clean)
 
 
-def join_edits(edits: Iterable[Change]) -> list[Change]:
+def join_edits(edits: Iterable[EditEntries]) -> list[EditEntries]:
     """Edits of a path, oldest first, with each run of edits that start from the previous one's
     result joined, less those that change nothing."""
-    joined: list[Change] = []
+    joined: list[EditEntries] = []
     for edit in edits:
         if joined and joined[-1].after == edit.before:
-            joined[-1] = Change(joined[-1].before, edit.after)
+            joined[-1] = EditEntries(joined[-1].before, edit.after)
         else:
             joined.append(edit)
     return [edit for edit in joined if edit.before != edit.after]

@@ -21,7 +21,7 @@ from gitcp.steps.back.moments import find_point_tree, read_tree
 from gitcp.steps.back.plan import Action, Facts, WantedChange, is_below
 from gitcp.steps.back.point import describe_lacking
 from gitcp.steps.back.present import Owners
-from gitcp.steps.back.taking_back import Change, join_edits, take_back
+from gitcp.steps.back.taking_back import EditEntries, join_edits, take_back
 from gitcp.steps.step import KEEP, MARKERS, Conflict
 from gitcp.text import term
 from gitcp.text.spans import abbreviate
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gitcp.steps.step import Effect
 
     Wisher = Callable[[Present], "Wish"]
-    Edits = Mapping[str, Sequence[Change]]  # path -> its edits, in order
+    Edits = Mapping[str, Sequence[EditEntries]]  # path -> its edits, in order
 
 _IGNORED = "ignored when it was written"  # why a file's content is not recorded
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
@@ -270,10 +270,10 @@ def _wish_without(takings: Takings, conflict: str, present: Present) -> Wish:
     scopes = takings.scopes
     lines = [line for line in credit.list_edits(takings.lines) if is_below(line.path, scopes)]
     unkept = sorted({line.path for line in lines if not line.is_kept})
-    edits: dict[str, list[Change]] = {}
+    edits: dict[str, list[EditEntries]] = {}
     for line in lines:
         if line.path not in unkept:
-            edits.setdefault(line.path, []).append(Change(line.before, line.after))
+            edits.setdefault(line.path, []).append(EditEntries(line.before, line.after))
     session_id = ""
     if takings.calls:
         session_id = takings.calls[0]["session"]

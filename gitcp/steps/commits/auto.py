@@ -33,7 +33,7 @@ from gitcp.record.stream import (
     writing,
 )
 from gitcp.steps.commits.auto_commit import (
-    Plan,
+    AutoCommitPlan,
     make_commit,
     put_back,
     read_plan,
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 @value_class
-class Work:
+class WorkToCommit:
     """The work to commit.  entries: path -> entry, None if deleted.  current: the paths that the
     ending turn wrote.  mixed: the paths with lines of other authors.  recorded: the entries of the
     newest checkpoint."""
@@ -199,7 +199,7 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Passed]:
     return [written, *notices]
 
 
-def _list_blocked(repo: Repo, tree: str | None, work: Work) -> Blocked:
+def _list_blocked(repo: Repo, tree: str | None, work: WorkToCommit) -> Blocked:
     """reason -> paths of the work that cannot be committed now."""
     if not work.entries:
         return {}
@@ -211,7 +211,9 @@ def _list_blocked(repo: Repo, tree: str | None, work: Work) -> Blocked:
     return {why: paths for why, paths in reasons.items() if paths}
 
 
-def _make_plan(ctx: Context, state: State, oid: str, work: Work, blocked: Blocked) -> Plan:
+def _make_plan(
+    ctx: Context, state: State, oid: str, work: WorkToCommit, blocked: Blocked
+) -> AutoCommitPlan:
     """The plan of a commit.  oid: of the checkpoint of the work.  Raises Refused if work of this
     turn is blocked."""
     repo = ctx.repo
@@ -226,7 +228,7 @@ def _make_plan(ctx: Context, state: State, oid: str, work: Work, blocked: Blocke
         entries[path] = work.entries[path]
     task = find_trailer(need_commit(repo.objects, oid)["message"], TASK_KEY)
     tree = find_tree(repo.objects, ctx.head) or repo.empty_tree
-    return Plan(
+    return AutoCommitPlan(
         state["session_id"],
         make_id(),
         task.rpartition("/tasks/")[2],
@@ -243,7 +245,7 @@ def find_work(
     state: State,
     tree: str | None,
     recorded: dict[str, Entry | None],
-) -> Work:
+) -> WorkToCommit:
     """The session's uncommitted work in the worktree, against HEAD's tree.
 
     recorded: the entries of its newest checkpoint.
@@ -272,7 +274,7 @@ def find_work(
     for path, authors in credited.items():
         if _is_shared(authors, state["session_id"]):
             mixed.add(path)
-    return Work(entries, current, mixed, recorded)
+    return WorkToCommit(entries, current, mixed, recorded)
 
 
 def _is_shared(credited: PathCredit, session_id: str) -> bool:
@@ -313,7 +315,7 @@ def settle_killed(ctx: Context) -> None:
     others.drop_intent(repo)
 
 
-def store_commit(ctx: Context, plan: Plan) -> None:
+def store_commit(ctx: Context, plan: AutoCommitPlan) -> None:
     """Store the session of a commit that exists, once, and move its streams on."""
     repo = ctx.repo
     commit = need_commit(repo.objects, plan.commit)
@@ -329,7 +331,7 @@ def store_commit(ctx: Context, plan: Plan) -> None:
     writing.carry_streams(repo, plan.expected, commit, {plan.session_id})
 
 
-def _condense(ctx: Context, state: State, commit: Commit, plan: Plan) -> None:
+def _condense(ctx: Context, state: State, commit: Commit, plan: AutoCommitPlan) -> None:
     repo = ctx.repo
     paths = sorted(plan.entries)
     linked: Linked = {"how": "environment", "paths": paths, "reasons": {}}
@@ -343,7 +345,7 @@ def _condense(ctx: Context, state: State, commit: Commit, plan: Plan) -> None:
     condense.condense_sessions(repo, commit, plan.checkpoint_id, pair, plan.noted, extra=extra)
 
 
-def _settle_streams(repo: Repo, state: State, plan: Plan) -> None:
+def _settle_streams(repo: Repo, state: State, plan: AutoCommitPlan) -> None:
     """Settle the paths that the commit took, even if a hook has changed their content."""
     edits.let_edits_go(repo, state["session_id"], plan.entries)
     set_streams(repo, state)

@@ -50,7 +50,7 @@ _BEFORE = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
 
 @value_class
-class Plan:
+class AutoCommitPlan:
     """An auto-commit, as it is stored while it is made.
 
     tool_use_id: of the task whose end makes it, '' for none.  expected: HEAD's commit (zeros:
@@ -109,16 +109,16 @@ class Plan:
         )
 
 
-def read_plan(repo: Repo) -> Plan | None:
+def read_plan(repo: Repo) -> AutoCommitPlan | None:
     """The commit that a kill left; None without one, and for a damaged one, which is set aside: its
     commit stands or does not, and hooks find it as any other."""
     stored = read_or_set_aside(repo, lambda: others.read_intent(repo))
     if stored is None:
         return None
-    return Plan(**stored)
+    return AutoCommitPlan(**stored)
 
 
-def make_commit(repo: Repo, plan: Plan, message: str) -> list[str]:
+def make_commit(repo: Repo, plan: AutoCommitPlan, message: str) -> list[str]:
     """Commit a plan's entries on its expected HEAD; return the paths that the commit has.
 
     The caller holds the lock of this worktree's commits.  The plan takes note of what is made, and
@@ -184,7 +184,7 @@ def _write_object(repo: Repo, tree: str, parent: str, message: str) -> str:
         raise Refused(format_reason(e)) from None
 
 
-def _publish(repo: Repo, plan: Plan, message: str) -> None:
+def _publish(repo: Repo, plan: AutoCommitPlan, message: str) -> None:
     """Write the intent, then move HEAD and the person's index under index.lock."""
     lock = Lock(repo)
     plan.note_lock(lock.prepare())
@@ -205,7 +205,7 @@ def _take(lock: Lock) -> None:
         raise Refused(str(e)) from None
 
 
-def _move_head(repo: Repo, plan: Plan, message: str) -> None:
+def _move_head(repo: Repo, plan: AutoCommitPlan, message: str) -> None:
     suffix = " (initial)"
     if plan.expected.strip("0"):
         suffix = ""
@@ -223,7 +223,7 @@ def _move_head(repo: Repo, plan: Plan, message: str) -> None:
         raise Refused(format_reason(e)) from None
 
 
-def settle_commit(repo: Repo, plan: Plan) -> bool:
+def settle_commit(repo: Repo, plan: AutoCommitPlan) -> bool:
     """Finish or undo a commit that was killed; return whether it exists.  Doing so again changes
     nothing.  The caller holds the lock of this worktree's commits, and stores the commit."""
     lock = Lock(repo, list(plan.mark))
@@ -278,7 +278,7 @@ def select_unchanged(repo: Repo, files: Mapping[str, Entry | None]) -> dict[str,
     return unchanged
 
 
-def put_back(repo: Repo, plan: Plan) -> None:
+def put_back(repo: Repo, plan: AutoCommitPlan) -> None:
     """Restore the files that hooks have reset to HEAD's content.
 
     Does nothing if the stash has changed: then the work was put away on purpose.

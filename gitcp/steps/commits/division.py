@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from gitcp.git.objects import find_file
 from gitcp.steps.whose import lineage, parts
-from gitcp.steps.whose.path_history import Change, Texts, get_writer, read_text
+from gitcp.steps.whose.path_history import PathChange, PathTexts, get_writer, read_text
 from gitcp.text.ids import PERSON, UNKNOWN
 from gitcp.text.line_evidence import split_lines
 from gitcp.text.pairing import find_changed_lines
@@ -102,7 +102,7 @@ class PathDivision:
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
 
-    def choose_entry(self, change: Change) -> Version:
+    def choose_entry(self, change: PathChange) -> Version:
         """The entry of the path with the selected work alone."""
         history = self._history
         writers = history.list_run_writers(change)
@@ -120,13 +120,13 @@ class PathDivision:
         new_text = read_text(self._objects, new)
         if old_text is None or new_text is None:
             return self._choose_whole(change, writers or history.list_writers())
-        data = self._divide_lines(change, Texts(old_text, new_text))
+        data = self._divide_lines(change, PathTexts(old_text, new_text))
         if data is None:
             return change.old
         mode = self._choose_mode(change.old, new)
         return mode, self._objects.write("blob", data)
 
-    def _choose_whole(self, change: Change, writers: set[Writer]) -> Version:
+    def _choose_whole(self, change: PathChange, writers: set[Writer]) -> Version:
         """The entry of a path whose content cannot be divided."""
         chosen = [self._has(who) for who in writers or {PERSON}]
         if not any(chosen):
@@ -137,7 +137,7 @@ class PathDivision:
         self.overlaps.append(Left(self._path, 0, 0, authors, []))
         return change.old
 
-    def _divide_lines(self, change: Change, texts: Texts) -> bytes | None:
+    def _divide_lines(self, change: PathChange, texts: PathTexts) -> bytes | None:
         """The text with the selected operations; None if there is no file with them."""
         if change.old is None:
             return self._divide_new_file(change, texts)
@@ -146,14 +146,14 @@ class PathDivision:
         taken = self._choose_operations(operations, None)
         return self._build_content(operations, taken, texts)
 
-    def _divide_new_file(self, change: Change, texts: Texts) -> bytes | None:
+    def _divide_new_file(self, change: PathChange, texts: PathTexts) -> bytes | None:
         """_divide_lines() of a file that is not staged."""
         move = self._history.find_move(self._base)
         if move:
             moved = read_text(self._objects, move.entry)
             if moved is not None:
-                moved_change = Change(move.entry, change.new)
-                return self._divide_moved(move, moved_change, Texts(moved, texts.new))
+                moved_change = PathChange(move.entry, change.new)
+                return self._divide_moved(move, moved_change, PathTexts(moved, texts.new))
         creator = self._history.find_creator()
         if not texts.new:
             if self._has(creator):
@@ -166,7 +166,7 @@ class PathDivision:
             return None
         return self._build_content(operations, taken, texts)
 
-    def _divide_moved(self, move: Move, change: Change, texts: Texts) -> bytes | None:
+    def _divide_moved(self, move: Move, change: PathChange, texts: PathTexts) -> bytes | None:
         """_divide_new_file() of one that was moved.  change, texts: from what was moved."""
         parent = self._edits.get_content(*move.entry)
         operations = self._history.list_operations(change, texts, UNKNOWN, parent)
@@ -194,7 +194,7 @@ class PathDivision:
         return choice.taken
 
     def _build_content(
-        self, operations: Sequence[Operation], taken: set[int], texts: Texts
+        self, operations: Sequence[Operation], taken: set[int], texts: PathTexts
     ) -> bytes:
         """The first of two texts with some of the operations that lead to the second."""
         old_end = texts.old.endswith(b"\n")
@@ -220,7 +220,7 @@ class PathDivision:
         return old[0]
 
 
-def count_lines(objects: Objects, path: str, change: Change) -> Part:
+def count_lines(objects: Objects, path: str, change: PathChange) -> Part:
     """The whole change of a path."""
     before = split_lines(read_text(objects, change.old) or b"")
     after = split_lines(read_text(objects, change.new) or b"")

@@ -53,7 +53,7 @@ class Selection:
 
 
 @dataclass(slots=True)
-class Named:
+class NamedWork:
     """Whose work a command line names.
 
     sessions: beginnings of ids.  turn: that of an id, or a number.  call: that of an id; '' for
@@ -76,7 +76,7 @@ def find_own_session(repo: Repo) -> str:
     raise Error(f"{which}; name the session by --session")
 
 
-def select(repo: Repo, lines: Iterable[JournalLine], named: Named) -> Selection:
+def select(repo: Repo, lines: Iterable[JournalLine], named: NamedWork) -> Selection:
     """The selection that is named.  Raises Error for an id that is not known, and for a turn or
     call without a single session."""
     writers: set[Writer] = set()

@@ -40,7 +40,7 @@ from gitcp.steps.commits.division import Division
 from gitcp.steps.commits.scratch import Copy, remove_folder
 from gitcp.steps.commits.selection import Selection
 from gitcp.steps.step import HeadMove
-from gitcp.steps.whose.path_history import Change, get_writer
+from gitcp.steps.whose.path_history import PathChange, get_writer
 from gitcp.text import json, prompt_text, term
 from gitcp.text.ids import UNKNOWN
 from gitcp.text.short_ids import shorten_id
@@ -196,13 +196,13 @@ class Splitter:
         """The tree on which the first commit is made."""
         return self._first or self._repo.empty_tree
 
-    def _compare(self, tree: str | None) -> Iterator[tuple[str, Change]]:
+    def _compare(self, tree: str | None) -> Iterator[tuple[str, PathChange]]:
         """Yield the paths of which something is left after a tree, with the change."""
         for path, old, new in compare_trees(self._repo.objects, tree, self.target):
             if not path.startswith(OURS):
-                yield path, Change(old, new)
+                yield path, PathChange(old, new)
 
-    def _list_writers(self, path: str, change: Change) -> dict[Key, int]:
+    def _list_writers(self, path: str, change: PathChange) -> dict[Key, int]:
         found: dict[Key, int] = {}
         for edit in self.stager.list_edits(path, change):
             who = get_writer(edit)
@@ -252,7 +252,7 @@ class Splitter:
     def _divide(self, tree: str, keys: Sequence[Key], taken: Sequence[Key]) -> Division:
         """What is left after a tree of the paths that one of keys changed, divided.  taken: whose
         lines are taken."""
-        changes: dict[str, Change] = {}
+        changes: dict[str, PathChange] = {}
         for path, change in self._compare(tree):
             if not self._writers.get(path, {}).keys().isdisjoint(keys):
                 changes[path] = change

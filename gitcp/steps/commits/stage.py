@@ -12,7 +12,7 @@ from gitcp.steps import effects, undo
 from gitcp.steps.back import plan
 from gitcp.steps.back.present import Present, read_present
 from gitcp.steps.commits.division import Division, Extra, PathDivision, count_lines
-from gitcp.steps.whose.path_history import Change, PathHistory
+from gitcp.steps.whose.path_history import PathChange, PathHistory
 from gitcp.text.ids import build_change
 from gitcp.text.spans import count_noun
 
@@ -54,7 +54,7 @@ class Stager:
         repo = self.present.repo
         staged = index.list_staged(repo, self.present.head_tree or repo.empty_tree)
         self._refuse_unknown(scopes, staged)
-        changes: dict[str, Change] = {}
+        changes: dict[str, PathChange] = {}
         notes: list[str] = []
         for path, change in self._list_changes(scopes, staged).items():
             if change.old and change.old[0].startswith("U"):
@@ -69,7 +69,7 @@ class Stager:
         return division
 
     def divide(
-        self, changes: Mapping[str, Change], selection: Selection, extra: Extra | None = None
+        self, changes: Mapping[str, PathChange], selection: Selection, extra: Extra | None = None
     ) -> Division:
         """list_parts() of the changes of paths."""
         pairs = {path: build_change(one.old, one.new) for path, one in changes.items()}
@@ -84,14 +84,14 @@ class Stager:
             division.overlaps += path_division.overlaps
             division.needs += path_division.needs
             if result != change.old:
-                division.parts.append(self.count_lines(path, Change(change.old, result)))
+                division.parts.append(self.count_lines(path, PathChange(change.old, result)))
         return division
 
-    def count_lines(self, path: str, change: Change) -> Part:
+    def count_lines(self, path: str, change: PathChange) -> Part:
         """The whole change of a path."""
         return count_lines(self._objects, path, change)
 
-    def list_edits(self, path: str, change: Change) -> Sequence[Edit]:
+    def list_edits(self, path: str, change: PathChange) -> Sequence[Edit]:
         """The edits that made a change of a path; if not all of them are known, those that no
         commit has, or else all of the path."""
         history = self._open_history(path)
@@ -126,18 +126,18 @@ class Stager:
 
     def _list_changes(
         self, scopes: Sequence[str], staged: Mapping[str, Version]
-    ) -> dict[str, Change]:
+    ) -> dict[str, PathChange]:
         """path -> its entries in the index and in the worktree, if they differ."""
         present = self.present
         hidden: set[str] = set()
         if staged.keys() - present.entries:
             hidden = {*scan.list_sparse(present.repo)}
-        changes: dict[str, Change] = {}
+        changes: dict[str, PathChange] = {}
         for path in sorted({*present.entries, *staged}):
             if path.startswith(plan.OURS) or path in hidden or not plan.is_below(path, scopes):
                 continue
             committed = find_file(self._base, path)
-            change = Change(staged.get(path, committed), present.entries.get(path, committed))
+            change = PathChange(staged.get(path, committed), present.entries.get(path, committed))
             if change.old != change.new:
                 changes[path] = change
         return changes

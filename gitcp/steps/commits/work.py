@@ -9,9 +9,9 @@ from gitcp.steps.back.present import Present, read_present
 from gitcp.steps.commits.selection import Selection
 from gitcp.steps.whose import parts
 from gitcp.steps.whose.path_history import (
-    Change,
+    PathChange,
     PathHistory,
-    Texts,
+    PathTexts,
     get_last_mode_edit,
     get_writer,
     read_text,
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Version
 
 
-def read_work(repo: Repo) -> Work:
+def read_work(repo: Repo) -> DividedWork:
     """The recorded edits of this worktree, with those that no hook has seen yet."""
     present = read_present(repo, dry=True)
-    return Work(present, present.kept_edits.list_all())
+    return DividedWork(present, present.kept_edits.list_all())
 
 
-class Work:
+class DividedWork:
     """Tells apart what authors changed in a worktree, by its edits."""
 
     def __init__(self, present: Present, edits: Sequence[Edit]) -> None:
@@ -78,27 +78,27 @@ class Work:
         self._objects.flush()
         return trees
 
-    def _list_open(self) -> dict[str, Change]:
+    def _list_open(self) -> dict[str, PathChange]:
         head = Lookup(self._objects, self._present.head_tree)
-        changes: dict[str, Change] = {}
+        changes: dict[str, PathChange] = {}
         for path, entry in self._present.entries.items():
-            changes[path] = Change(find_file(head, path), entry)
+            changes[path] = PathChange(find_file(head, path), entry)
         return changes
 
-    def _list_edited(self, selection: Selection) -> dict[str, Change]:
-        changes: dict[str, Change] = {}
+    def _list_edited(self, selection: Selection) -> dict[str, PathChange]:
+        changes: dict[str, PathChange] = {}
         for line in self.edits:
             if not selection.has(get_writer(line)):
                 continue
             path = line.path
             after = line.after
             if path in changes:
-                changes[path] = Change(changes[path].old, after)
+                changes[path] = PathChange(changes[path].old, after)
             else:
-                changes[path] = Change(line.before, after)
+                changes[path] = PathChange(line.before, after)
         return changes
 
-    def _divide(self, selection: Selection, path: str, change: Change) -> Version:
+    def _divide(self, selection: Selection, path: str, change: PathChange) -> Version:
         """The version of a path after the selected work alone."""
         old = change.old
         new = change.new
@@ -120,7 +120,7 @@ class Work:
         fallback = creator
         if old:
             fallback = UNKNOWN
-        operations = history.list_operations(change, Texts(first, last), fallback)
+        operations = history.list_operations(change, PathTexts(first, last), fallback)
         # Even those that overlap others', or need them: nothing is staged.
         taken: set[int] = set()
         for number, operation in enumerate(operations):

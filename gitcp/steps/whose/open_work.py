@@ -23,9 +23,9 @@ from gitcp.record.snapshot import scan
 from gitcp.steps.whose import parts
 from gitcp.steps.whose.committed import Committed
 from gitcp.steps.whose.path_history import (
-    Change,
+    PathChange,
     PathHistory,
-    Texts,
+    PathTexts,
     get_last_mode_edit,
     get_writer,
     read_text,
@@ -125,11 +125,11 @@ def map_stashed(repo: Repo) -> dict[str, list[str]]:
     return found
 
 
-def _compare(repo: Repo, old: str | None, new: str | None) -> dict[str, Change]:
+def _compare(repo: Repo, old: str | None, new: str | None) -> dict[str, PathChange]:
     """path -> its entries in two trees, where they differ."""
-    changes: dict[str, Change] = {}
+    changes: dict[str, PathChange] = {}
     for path, before, after in compare_trees(repo.objects, old, new):
-        changes[path] = Change(before, after)
+        changes[path] = PathChange(before, after)
     return changes
 
 
@@ -148,7 +148,7 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
     head = found.head or refs.get_zeros(repo)
     looks.record_differences(copy, head, entries, time.time_ns(), write=False)
     committed = Committed(repo, found.head)
-    changes: dict[str, Change] = {}
+    changes: dict[str, PathChange] = {}
     paths = {**entries, **committed.merged}
     for path in paths:
         if path.startswith(scan.OURS):
@@ -159,7 +159,7 @@ def _divide_here(repo: Repo) -> dict[str, set[str]]:
         else:
             new = committed.find_in_head(path)
         if old != new:
-            changes[path] = Change(old, new)
+            changes[path] = PathChange(old, new)
     return _Divider(repo, copy.lines).divide(committed.tree, changes)
 
 
@@ -186,11 +186,11 @@ def _divide_paths(repo: Repo) -> dict[str, set[str]]:
         git.append_trace("open work", str(e))
         return {}
     committed = Committed(repo, refs.read_head(repo))
-    changes: dict[str, Change] = {}
+    changes: dict[str, PathChange] = {}
     for path, entry in entries.items():
         old = committed.find(path)
         if old != entry:
-            changes[path] = Change(old, entry)
+            changes[path] = PathChange(old, entry)
     _hold_contents(repo, {path: change.new for path, change in changes.items()})
     looks.record_paths(copy, list(changes), time.time_ns(), write=False)
     return _Divider(repo, copy.lines).divide(committed.tree, changes)
@@ -226,7 +226,7 @@ class _Divider:
         self._earlier: dict[int, Edits] = {}  # the number of its last line -> the edits
 
     def divide(
-        self, base: str | None, changes: Mapping[str, Change], is_past: bool = False
+        self, base: str | None, changes: Mapping[str, PathChange], is_past: bool = False
     ) -> dict[str, set[str]]:
         """path -> the sessions whose work the changes from a tree have there; only paths with one.
 
@@ -247,7 +247,7 @@ class _Divider:
                 found[path] = sessions
         return found
 
-    def _find_ends(self, changes: Mapping[str, Change]) -> dict[str, int]:
+    def _find_ends(self, changes: Mapping[str, PathChange]) -> dict[str, int]:
         """path -> the number of the last line that led to the content which it gets, or, if no look
         saw that, of the one before the content from which it begins came back in the place of the
         most alike."""
@@ -289,7 +289,7 @@ class _Divider:
             self._earlier[end] = Edits(self._repo.objects, self._lines[: end + 1])
         return self._earlier[end]
 
-    def _list_sessions(self, edits: Edits, base: Lookup, path: str, change: Change) -> set[str]:
+    def _list_sessions(self, edits: Edits, base: Lookup, path: str, change: PathChange) -> set[str]:
         if not self._was_cut and edits.is_persons_alone(path):
             return set()
         history = PathHistory(edits, path)
@@ -327,7 +327,7 @@ class _Lines:
         self._edits = edits
         self._history = history
 
-    def list_writers(self, change: Change, base: Lookup) -> set[Writer]:
+    def list_writers(self, change: PathChange, base: Lookup) -> set[Writer]:
         """Who made a change.  base: the tree that it begins from."""
         history = self._history
         if not history.chain:
@@ -338,11 +338,11 @@ class _Lines:
         if change.old is None:
             move = history.find_move(base)
         if move:
-            writers = self._divide(Change(move.entry, change.new))
+            writers = self._divide(PathChange(move.entry, change.new))
             return {move.mover, *writers}
         return self._divide(change)
 
-    def _divide(self, change: Change) -> set[Writer]:
+    def _divide(self, change: PathChange) -> set[Writer]:
         """list_writers() of a file that is there."""
         history = self._history
         old_text = read_text(self._objects, change.old)
@@ -356,7 +356,7 @@ class _Lines:
                 return {creator}
         first = self._edits.get_content(*(change.old or ("", "")))
         self._edits.read_ahead({history.path: build_change(change.old, change.new)})
-        texts = Texts(old_text, new_text)
+        texts = PathTexts(old_text, new_text)
         operations = history.list_operations(change, texts, creator, first)
         writers = {operation.who for operation in operations if operation.kind != parts.KEPT}
         if change.old and change.new and change.old[0] != change.new[0]:

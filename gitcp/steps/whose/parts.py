@@ -369,7 +369,7 @@ def _group(weave: Weave, operations: Sequence[Operation], kept: set[int]) -> Non
         operation.group = find_root(n)
 
 
-class Choice:
+class ChosenOperations:
     """The operations to take, by index, and those that cannot be taken.
 
     overlaps: the operations of each group of which only a part is chosen.  needs: (operations,
@@ -387,7 +387,7 @@ def choose_operations(
     creator: Writer | None = None,
     with_overlaps: bool = False,
     with_needed: bool = False,
-) -> Choice:
+) -> ChosenOperations:
     """Choose the operations of some authors.
 
     creator: who made the file, if it is not staged: its other lines need it.  with_overlaps: take a
@@ -418,8 +418,8 @@ class _Choosing:
         self._refused: dict[int, list[str]] = {}
         self._out: set[int] = set()  # the groups of which an operation is refused
 
-    def choose(self, is_chosen: Chosen) -> Choice:
-        choice = Choice()
+    def choose(self, is_chosen: Chosen) -> ChosenOperations:
+        choice = ChosenOperations()
         wanted = {
             n for group in self._groups.values() for n in group if is_chosen(self._all[n].who)
         }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @value_class
-class Change:
+class PathChange:
     """The entries of a path before and after."""
 
     old: Version
@@ -30,7 +30,7 @@ class Change:
 
 
 @value_class
-class Texts:
+class PathTexts:
     """The contents of a path before and after."""
 
     old: bytes
@@ -59,7 +59,7 @@ class PathHistory:
         self._edits = edits
         self.chain = edits.trace_content(path)
 
-    def list_run(self, change: Change) -> list[Edit] | None:
+    def list_run(self, change: PathChange) -> list[Edit] | None:
         """The edits that made a change, those that were not taken back and restored if they
         suffice; None if not all are known, or one took the content from another path."""
         run = _list_run(lineage.walk_back(self.chain), change)
@@ -67,7 +67,7 @@ class PathHistory:
             run = _list_run(reversed(self.chain), change)
         return run
 
-    def list_run_writers(self, change: Change) -> set[Writer] | None:
+    def list_run_writers(self, change: PathChange) -> set[Writer] | None:
         """Who made a change, by list_run()."""
         run = self.list_run(change)
         if run is None:
@@ -82,7 +82,7 @@ class PathHistory:
         """Whether what seems to be the person's work may have lines of others that a stash had."""
         return writers == {PERSON} and any(line.is_stashed for line in self.chain)
 
-    def list_brought(self, change: Change, base: Lookup) -> set[Writer]:
+    def list_brought(self, change: PathChange, base: Lookup) -> set[Writer]:
         """Who wrote lines that a change got from other paths, and that a tree has not there."""
         brought: set[Writer] = set()
         for line in self.list_run(change) or self.chain:
@@ -92,7 +92,7 @@ class PathHistory:
         return brought
 
     def _list_brought_by(
-        self, line: Edit, elsewhere: Elsewhere, change: Change, base: Lookup
+        self, line: Edit, elsewhere: Elsewhere, change: PathChange, base: Lookup
     ) -> set[Writer]:
         """list_brought() by one edit."""
         text = self._read(line.after)
@@ -162,8 +162,8 @@ class PathHistory:
 
     def list_operations(
         self,
-        change: Change,
-        texts: Texts,
+        change: PathChange,
+        texts: PathTexts,
         creator: Writer,
         parent: line_replay.Version | None = None,
     ) -> list[Operation]:
@@ -186,7 +186,7 @@ def _make_version(entry: Version, text: bytes) -> line_replay.Version:
     return line_replay.Version(oid, split_lines(text))
 
 
-def _list_run(edits: Iterable[Edit], change: Change) -> list[Edit] | None:
+def _list_run(edits: Iterable[Edit], change: PathChange) -> list[Edit] | None:
     """PathHistory.list_run() among edits, the newest first, each of which led to the one before."""
     found: list[Edit] = []
     wanted = change.new

@@ -30,7 +30,7 @@ def write_tasks(repo: Repo, sid: str) -> None:
 
 
 def forget(repo: Repo, sid: str) -> None:
-    moved, _ = forgetting.forget_chosen(repo, forgetting.Choice(session_id=sid))
+    moved, _ = forgetting.forget_chosen(repo, forgetting.ForgetChoice(session_id=sid))
     forgetting.purge_objects(repo, moved)
 
 

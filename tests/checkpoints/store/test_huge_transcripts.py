@@ -13,7 +13,7 @@ import pytest
 
 from gitcp.agents import transcripts
 from gitcp.checkpoints import transcripts as stored_transcripts
-from gitcp.checkpoints.transcripts import Source
+from gitcp.checkpoints.transcripts import LiveTranscript
 from gitcp.git import files
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
@@ -95,7 +95,9 @@ def test_a_long_transcript_is_redacted_by_several_processes_in_its_order(
     here, path = Repo.find(), tmp_path / "t.jsonl"
     path.write_bytes(b"".join(line(n) for n in range(100)))
     with Objects(here):
-        stored = stored_transcripts.store_transcript(here, Source("s", str(path), Signing()))
+        stored = stored_transcripts.store_transcript(
+            here, LiveTranscript("s", str(path), Signing())
+        )
         assert stored and [here.objects.need(oid, "blob") for oid in stored.chunks] == [
             stored.read()
         ]
@@ -136,7 +138,10 @@ def test_a_path_that_is_no_transcript_is_ignored_with_a_line(
     here, path = Repo.find(), tmp_path / "t.jsonl"
     STRANGE[what](path)
     with Objects(here):
-        assert stored_transcripts.store_transcript(here, Source("s", str(path), Plain())) is None
+        assert (
+            stored_transcripts.store_transcript(here, LiveTranscript("s", str(path), Plain()))
+            is None
+        )
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "is ignored" in said
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitcp.agents.claude_code import CLIENT
 from gitcp.checkpoints import transcripts, writing
-from gitcp.checkpoints.transcripts import Source
+from gitcp.checkpoints.transcripts import LiveTranscript
 from gitcp.git.objects import Objects
 from gitcp.git.repo import Repo
 from tests.support.checkpoints import Plain, blob, git, keep, line, session
@@ -43,10 +43,10 @@ def test_a_growing_transcript_is_redacted_and_stored_once(repo: Path, tmp_path: 
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 1500, 20))
     with Objects(r):
-        first = transcripts.store_transcript(r, Source("s", str(live), red))
+        first = transcripts.store_transcript(r, LiveTranscript("s", str(live), red))
         live.write_bytes(live.read_bytes() + lines(1500, 1520, 20))
     with Objects(r):
-        second = transcripts.store_transcript(r, Source("s", str(live), red))
+        second = transcripts.store_transcript(r, LiveTranscript("s", str(live), red))
     assert first and second
     assert len(first.chunks) > 3
     assert second.chunks[: len(first.chunks) - 1] == first.chunks[:-1]
@@ -60,7 +60,7 @@ def test_nothing_new_is_not_read_again(repo: Path, tmp_path: Path) -> None:
     live.write_bytes(lines(0, 9))
     with Objects(r):
         for _ in range(3):
-            assert transcripts.store_transcript(r, Source("s", str(live), red))
+            assert transcripts.store_transcript(r, LiveTranscript("s", str(live), red))
     assert len(red.given) == 1
 
 
@@ -104,10 +104,10 @@ def test_a_copy_of_the_same_transcript_is_the_same_transcript(repo: Path, tmp_pa
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 5))
     with Objects(r):
-        assert transcripts.store_transcript(r, Source("s", str(live), red))
+        assert transcripts.store_transcript(r, LiveTranscript("s", str(live), red))
         moved = tmp_path / "resumed.jsonl"
         moved.write_bytes(lines(0, 5) + lines(5, 6))
-        found = transcripts.store_transcript(r, Source("s", str(moved), red))
+        found = transcripts.store_transcript(r, LiveTranscript("s", str(moved), red))
     assert found and joined(found) == lines(0, 6)
     assert red.given == [len(lines(0, 5)), len(lines(5, 6))]
 
@@ -190,7 +190,7 @@ def test_chunks_whose_pack_a_killed_process_left_unfinished_are_written_again(
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 1500, 20))
     with Objects(r):
-        assert transcripts.store_transcript(r, Source("s", str(live), Plain()))
+        assert transcripts.store_transcript(r, LiveTranscript("s", str(live), Plain()))
         r.objects.packs.abandon()
     with Objects(r):
         assert joined(keep(r, "s", live)) == live.read_bytes()
@@ -245,7 +245,7 @@ def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) 
 def test_without_a_transcript_there_is_nothing(repo: Path, path: str | None) -> None:
     r = Repo.find()
     with Objects(r):
-        assert transcripts.store_transcript(r, Source("s", path, Plain())) is None
+        assert transcripts.store_transcript(r, LiveTranscript("s", path, Plain())) is None
 
 
 def test_a_transcript_that_is_gone_is_still_stored(repo: Path, tmp_path: Path) -> None:
@@ -279,7 +279,9 @@ def test_a_scan_goes_on_from_where_the_last_one_ended(repo: Path, tmp_path: Path
 
     def scan() -> tuple[int, list[str]]:
         with Objects(r):
-            found = transcripts.store_transcript(r, Source("s", str(live), Plain(), CLIENT.scan))
+            found = transcripts.store_transcript(
+                r, LiveTranscript("s", str(live), Plain(), CLIENT.scan)
+            )
         assert found
         return found.items, found.scan["prompts"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gitcp.extras.ui.panes import Block, Browser, Row, draw_content
+from gitcp.extras.ui.panes import Block, Browser, PaneRow, draw_content
 from gitcp.text.spans import count_cells, list_texts
 
 PATCH = ["diff --git a/a.py b/a.py", "@@ -1,2 +1,2 @@", " same", "-old one", "+new one", "+more"]
@@ -21,24 +21,24 @@ class Source:
         self.name, self.count, self.is_live, self.asked, self.parts = name, count, is_live, 0, 3
         self.completed: list[str] = []
 
-    def list_rows(self) -> Iterator[Row]:
+    def list_rows(self) -> Iterator[PaneRow]:
         for n in range(self.count):
             self.asked += 1
             text = f"{self.name} {n} 日本語"
             lines = [[(text, "bold")], [("  of it", "dim")]]
             day = f"day {n // 4}"
-            yield Row(f"{n}", day, lines, text, ["show", f"{n}"], None, self.is_live)
+            yield PaneRow(f"{n}", day, lines, text, ["show", f"{n}"], None, self.is_live)
 
-    def list_parts(self, row: Row) -> list[Row]:
+    def list_parts(self, row: PaneRow) -> list[PaneRow]:
         names = [f"part {row.id}.{n}" for n in range(self.parts)]
-        return [Row(name, "", [[(name, "")]], name, ["show", name], None) for name in names]
+        return [PaneRow(name, "", [[(name, "")]], name, ["show", name], None) for name in names]
 
-    def complete_row(self, row: Row) -> Row | None:
+    def complete_row(self, row: PaneRow) -> PaneRow | None:
         self.completed.append(row.id)
         text = f"{self.name} {row.id} 日本語"
         return row._replace(lines=[[(text, "bold"), (" +1", "")], *row.lines[1:]])
 
-    def read_content(self, row: Row, part: Row) -> list[Block]:
+    def read_content(self, row: PaneRow, part: PaneRow) -> list[Block]:
         return [("text", [f"content of {part.id}"]), ("diff", PATCH), ("code", ["x" * 300])]
 
 

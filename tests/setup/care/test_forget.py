@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from gitcp.git.jj import add_workspace
-from gitcp.setup.care.forgetting import Choice
+from gitcp.setup.care.forgetting import ForgetChoice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes
@@ -270,8 +270,8 @@ def test_what_is_before_the_first_day_is_nothing(recorded: World) -> None:
 
 def test_a_part_whose_time_is_unknown_is_before_no_day() -> None:
     entry = cast("SessionEntry", {"session_id": "s", "metadata": {}})
-    assert not Choice(before=1e10).has("0123456789ab", entry)
-    assert Choice().has("0123456789ab", entry)
+    assert not ForgetChoice(before=1e10).has("0123456789ab", entry)
+    assert ForgetChoice().has("0123456789ab", entry)
 
 
 def test_the_beginning_of_two_sessions_ids_names_neither(recorded: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Edit, build_edit
 from gitcp.steps import abandoned_rules
-from gitcp.steps.abandoned_rules import Found, Turn, WorkOf
+from gitcp.steps.abandoned_rules import FoundWork, Turn, WorkOf
 from gitcp.text import ids, line_replay
 from gitcp.text.line_evidence import split_text_lines
 from gitcp.text.line_replay import Replay, Version
@@ -41,7 +41,7 @@ def read(entry: record_types.Version) -> Version | None:
 
 def list_given_up(
     steps: Sequence[Step], kept: Sequence[str], first: str = BASE
-) -> abandoned_rules.Found:
+) -> abandoned_rules.FoundWork:
     replay = Replay(read(make_entry(first)) or Version("", ()))
     chain: list[Edit] = []
     before = make_entry(first)
@@ -51,7 +51,7 @@ def list_given_up(
         chain.append(build_edit("f", before, after, who, how, number).having(**more))
         replay.add_step(read(after) or Version("", ()), who, line_replay.accepts_any_line)
         before = after
-    history = abandoned_rules.History(chain, lambda: replay, read)
+    history = abandoned_rules.EditHistory(chain, lambda: replay, read)
     return history.list_given_up([make_entry(text) for text in kept])
 
 
@@ -132,7 +132,7 @@ def test_work_on_a_moved_file_counts_where_the_file_is() -> None:
     gone = list_given_up([(ONE, A1, {}), undone()], [BASE])
     (part,) = gone.given_up
     assert abandoned_rules.unite([gone]) == [[part]]
-    assert abandoned_rules.unite([gone, Found([], {WorkOf(part.turn, part.path)})]) == []
+    assert abandoned_rules.unite([gone, FoundWork([], {WorkOf(part.turn, part.path)})]) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitcp.steps.whose import parts
-from gitcp.steps.whose.parts import Choice, Operation, Weave
+from gitcp.steps.whose.parts import ChosenOperations, Operation, Weave
 from gitcp.text import line_evidence
 from gitcp.text.ids import PERSON
 from gitcp.text.line_replay import Version
@@ -50,7 +50,7 @@ def stage(
     who: Iterable[Writer],
     creator: Writer | None = None,
     **how: bool,
-) -> tuple[str, Choice, Sequence[Operation]]:
+) -> tuple[str, ChosenOperations, Sequence[Operation]]:
     """The content that is staged for some authors."""
     operations = parts.list_operations(weave, version(staged), version(text), creator or PERSON)
     choice = parts.choose_operations(operations, {*who}.__contains__, creator, **how)
@@ -182,7 +182,7 @@ def stories(draw: st.DrawFn, equal: bool = False, moving: bool = True) -> tuple[
     return first, steps
 
 
-def listed(choice: Choice) -> set[int]:
+def listed(choice: ChosenOperations) -> set[int]:
     """The groups of which an operation is told to be left out."""
     told = [*choice.overlaps, *(run for run, _ in choice.needs)]
     return {operation.group for run in told for operation in run}

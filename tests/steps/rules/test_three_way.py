@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.git.objects import merging
-from gitcp.steps.back.taking_back import Change, TakenBack, join_edits, take_back
+from gitcp.steps.back.taking_back import EditEntries, TakenBack, join_edits, take_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def test_how_a_path_gets_to_what_is_wanted(
     assert merging.merge_versions(base, ours, theirs, merge) == (merged, clean)
 
 
-def edits(*pairs: tuple[Version, Version]) -> list[Change]:
-    return [Change(*pair) for pair in pairs]
+def edits(*pairs: tuple[Version, Version]) -> list[EditEntries]:
+    return [EditEntries(*pair) for pair in pairs]
 
 
 def test_edits_are_taken_back_from_the_newest_to_the_oldest() -> None:

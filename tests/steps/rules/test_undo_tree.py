@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gitcp.errors import Error
-from gitcp.steps.step import Effect, HeadMove, IndexFacts, Place, Step, parse_effect, parse_step
+from gitcp.steps.step import Effect, HeadMove, IndexFacts, LogPlace, Step, parse_effect, parse_step
 from gitcp.steps.undo_tree import UndoTree
 
 
@@ -110,7 +110,7 @@ def test_a_step_is_stored_and_read_again() -> None:
     ]
     raw = {"a.py": (0o600, None)}
     step = Step("1234a", "undo", "r", effects, "a", "", ["b", "a"], "9", "main", raw=raw)
-    assert parse_step(json.loads(json.dumps(step.make_record())), Place()) == step
+    assert parse_step(json.loads(json.dumps(step.make_record())), LogPlace()) == step
     assert [effect.invert().invert() for effect in effects] == effects
 
 
