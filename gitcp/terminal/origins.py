@@ -13,6 +13,7 @@ from gitcp.text.short_ids import shorten_id
 from gitcp.text.spans import (
     COMMAND,
     abbreviate,
+    clip,
     count_cells,
     count_noun,
     cut_rows,
@@ -190,9 +191,8 @@ class _Drawing:
         for text, colour in line:
             plain = escape_part(text)
             if count_cells(plain) > left:
-                indent = len(plain) - len(plain.lstrip(" "))
-                room = max(0, left - indent)
-                cut.append((plain[:indent][:left] + shorten(plain, room), colour))
+                fitting, _ = clip(plain, max(0, left - 1))
+                cut.append((f"{fitting}…", colour))
                 break
             cut.append((plain, colour))
             left -= count_cells(plain)
