@@ -70,7 +70,10 @@ def draw_row(row: ScreenRow, width: int) -> Line:
         line: Line = [(name, "yellow"), ("  ", ""), (when, "dim")]
     else:
         line = [(row.indent, ""), (pad(row.when, WHEN), "dim")]
-    line += [("  ", ""), (pad(row.who, WHO), row.colour)]
+    who = join_words(row.who)
+    if width != NO_LIMIT or count_cells(who) < WHO:
+        who = pad(who, WHO)
+    line += [("  ", ""), (who, row.colour)]
     text = join_words(row.text)
     numbers = join_words(row.numbers)
     room = width - sum(count_cells(part) for part, _ in line) - 2
