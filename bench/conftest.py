@@ -21,11 +21,15 @@ for name in [name for name in os.environ if name.startswith("PYTHON")]:
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """FILES files in directories of 15, with a history of HISTORY commits."""
-    path = tmp_path_factory.mktemp("template")
-    for n in range(FILES):
+    return make_template(tmp_path_factory.mktemp("template"), FILES)
+
+
+def make_template(path: Path, files: int) -> Path:
+    """Make a repository of so many files in directories of 15, with a history of HISTORY commits;
+    return its path."""
+    for n in range(files):
         file = path / f"dir{n // 15:02}" / f"file{n:03}.py"
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"line {i} of {n}\n" for i in range(40)))
     who = ["-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "gc.auto=0"]
     for args in (["init", "-q", "-b", "main"], ["add", "-A"], [*who, "commit", "-q", "-m", "one"]):

@@ -140,6 +140,16 @@ class Session:
         for n in range(count):
             (self.repo / "data" / f"part{n:05}.txt").write_text(f"{n}\n")
 
+    def dirty(self, count: int) -> None:
+        """count files that git has, and that the person has changed since."""
+        (self.repo / "data").mkdir()
+        for n in range(count):
+            (self.repo / "data" / f"part{n:05}.txt").write_text(f"{n}\n")
+        quietly("git", "add", "data", cwd=self.repo)
+        quietly("git", "commit", "-q", "-m", "data", cwd=self.repo)
+        for n in range(count):
+            (self.repo / "data" / f"part{n:05}.txt").write_text(f"{n} changed\n")
+
     def refs(self, count: int) -> None:
         """count branches, each in a file of its own."""
         head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.repo)

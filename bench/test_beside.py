@@ -7,18 +7,19 @@ import os
 from pathlib import Path
 
 from bench.against import AGAINST, unpack
-from bench.budgets import Budget, Cost, Table, table
+from bench.budgets import Budget, Cost, Table, run, table
 from bench.session import Session
 from bench.test_hooks import turn
 
 ROUNDS = max(2, int(os.environ.get("ROUNDS", "30")) // 6)
 LONG = bool(os.environ.get("LONG"))
-UNTRACKED = REFS = 5_000
+UNTRACKED = DIRTY = REFS = 5_000
 OPEN = 200 if LONG else 40
 CONVERSATION = 200 if LONG else 20  # MB
 # By what grows: how many times the row without it, and the P beside, each row may cost.
 BUDGETS = {
     f", {UNTRACKED} untracked files": Budget(times=2, starts=3),
+    f", {DIRTY} dirty files": Budget(times=3, starts=3),
     f", {REFS} loose refs": Budget(times=1, starts=1.5),
     f", a conversation of {CONVERSATION} MB": Budget(times=1.2),
     f", {OPEN} open sessions": Budget(times=1.5),
@@ -33,9 +34,10 @@ def test_what_grows(template: Path, tmp_path: Path) -> None:
     sessions = {"": alone}
     for title in BUDGETS:
         lines = 1_000 * CONVERSATION if "conversation" in title else 40
-        sessions[title] = Session(template, tmp_path / title.split()[-1], lines)
-    untracked, refs, _, opened = (sessions[title] for title in BUDGETS)
+        sessions[title] = Session(template, tmp_path / title.split()[-2], lines)
+    untracked, dirty, refs, _, opened = (sessions[title] for title in BUDGETS)
     untracked.untracked(UNTRACKED)
+    dirty.dirty(DIRTY)
     refs.refs(REFS)
     opened.others(OPEN)
     for count in range(ROUNDS + 1):
@@ -50,6 +52,7 @@ def work(session: Session) -> dict[str, Cost]:
     """What a turn, its commit, and questions about it cost."""
     costs = turn(session)
     costs["status"] = session.ask("status")
+    costs["git status"] = run(("git", "status", "--porcelain", "-uall"), session.repo)
     costs["why"] = session.ask("why", "dir01/file015.py:41")
     return costs
 
@@ -57,7 +60,7 @@ def work(session: Session) -> dict[str, Cost]:
 def add(rows: Table, title: str, costs: dict[str, Cost]) -> None:
     for row, cost in costs.items():
         budget = None
-        if title:
+        if title and row != "git status":
             most = BUDGETS[title]
             budget = Budget(times=most.times, starts=most.starts, floor=row)
         rows.add(row + title, cost, budget)

@@ -482,15 +482,15 @@ def write_tree(objects: Objects, entries: Tree) -> str:
     """Store one tree; return its oid."""
     if objects.repo.uses_git_alone:
         return objects.packs.note_written(objects.packs.writer.make_tree(entries))
-    # git sorts a directory as if its name ended in a slash
-    keyed = sorted(
-        (encode_name(n) + b"/" * (e[0] == TREE), encode_name(n), e) for n, e in entries.items()
-    )
-    data = [
-        b"%s %s\0%s" % (mode.lstrip("0").encode(), name, bytes.fromhex(oid))
-        for _, name, (mode, oid) in keyed
-    ]
-    return objects.write("tree", b"".join(data))
+    keyed: list[tuple[bytes, bytes]] = []
+    for name, (mode, oid) in entries.items():
+        key = encode_name(name)
+        row = b"%s %s\0%s" % (mode.lstrip("0").encode(), key, bytes.fromhex(oid))
+        if mode == TREE:
+            key += b"/"  # git sorts a directory as if its name ended in a slash
+        keyed.append((key, row))
+    keyed.sort()
+    return objects.write("tree", b"".join([row for _, row in keyed]))
 
 
 def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str:

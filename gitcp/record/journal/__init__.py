@@ -711,10 +711,11 @@ class LastSeen:
     def list_differing(self, dirty: Mapping[str, Version]) -> set[str]:
         """The paths whose last seen entry may be another one than now.  dirty: the entries of now
         that differ from HEAD's."""
-        paths = {*self._since, *self._looked.keys() & {*self._dirty, *dirty}}
-        paths |= self._dirty.keys() ^ dirty.keys()
-        for path in self._dirty.keys() & dirty.keys():
-            if self._dirty[path] != dirty[path]:
+        paths = {*self._since}
+        paths.update(path for path in self._looked if path in self._dirty or path in dirty)
+        paths.update(self._dirty.keys() - dirty.keys())
+        for path, entry in dirty.items():
+            if self._dirty.get(path, ()) != entry:
                 paths.add(path)
         return paths
 

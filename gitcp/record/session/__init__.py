@@ -450,6 +450,10 @@ def read_baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Ba
     git_dir: that of the session's home; by default this worktree's.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", "turn", session_id)
+    return files.read_once(path, lambda: _load_baseline(path), None)
+
+
+def _load_baseline(path: str) -> Baseline | None:
     baseline: Baseline | None = files.load_cache(path, shapes.BASELINE)
     if baseline is not None:
         baseline["dirty"] = _make_tuples(baseline["dirty"])

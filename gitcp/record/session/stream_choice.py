@@ -112,9 +112,5 @@ def list_changed_paths(start: State, now: State, committed: Iterable[str]) -> se
     start, now: the dirty paths at the turn's start and now.  committed: paths committed meanwhile,
     which count only if they are dirty now.
     """
-    committed_paths = set(committed)
-    return {
-        path
-        for path in {*start, *now}
-        if start.get(path, "") != now.get(path, "") and (path in now or path not in committed_paths)
-    }
+    changed = {path for path, entry in now.items() if start.get(path, "") != entry}
+    return changed | (start.keys() - now.keys()).difference(committed)

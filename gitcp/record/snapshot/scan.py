@@ -17,7 +17,7 @@ from gitcp.git.objects import TREE, Lookup, edit_tree, find_file, find_tree, has
 from gitcp.git.status import Row, Status
 from gitcp.record import snapshot
 from gitcp.record.snapshot import Worktree, limits
-from gitcp.text.ids import COMMIT, GONE
+from gitcp.text.ids import COMMIT, GONE, LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -420,14 +420,12 @@ def _drop_excess(repo: Repo, result: Scan, staged_paths: Mapping[str, None]) -> 
     """Drop `.entire/`, and omit untracked files that exceed the limits."""
     for path in [path for path in result.changes if path.startswith(OURS)]:
         del result.changes[path]
-    sizes = [
-        (path, change.st.st_size)
-        for path, change in result.changes.items()
-        if change.st
-        and not change.head_entry
-        and path not in staged_paths
-        and stat.S_ISREG(change.st.st_mode)
-    ]
+    sizes: list[tuple[str, int]] = []
+    for path, change in result.changes.items():
+        if change.head_entry or change.mode == LINK or path in staged_paths:
+            continue
+        if change.st:
+            sizes.append((path, change.st.st_size))
     limit = repo.config.get_option("gitcp.max-file-size")
     total = repo.config.get_option("gitcp.max-untracked-size")
     for path, reason in limits.list_excess(sizes, limit, total):
