@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 # Modules of Python that take milliseconds, and that few commands come to use.  `inspect` is what
 # `dataclasses` loads for classes without a docstring.
-_LARGE = (
-    "datetime difflib glob hashlib inspect json shlex shutil subprocess tempfile tomllib".split()
-)
+_LARGE = """dataclasses datetime difflib glob hashlib inspect json shlex shutil subprocess
+    tempfile tomllib""".split()
 
 
 class _State:

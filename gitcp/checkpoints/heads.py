@@ -6,7 +6,7 @@ other.  The file of what was read is a cache: without it the same is read again.
 
 from __future__ import annotations
 
-from dataclasses import astuple
+import dataclasses
 
 from gitcp import git
 from gitcp.agents import find_client, transcripts
@@ -136,7 +136,7 @@ class Heads:
         if not self._changed:
             return
         self._changed = False
-        kept = {blob: astuple(head) for blob, head in self._load().items()}
+        kept = {blob: dataclasses.astuple(head) for blob, head in self._load().items()}
         data = seal_value(_VERSION, kept)
         if len(data) > _ROOM:
             return
