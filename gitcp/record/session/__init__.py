@@ -16,7 +16,7 @@ from gitcp.text import json, shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.git.repo import Repo
@@ -460,8 +460,8 @@ def _load_baseline(path: str) -> Baseline | None:
     return baseline
 
 
-def _make_tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
-    return {path: tuple(entry) if entry else None for path, entry in entries.items()}
+def _make_tuples(entries: Mapping[str, Sequence[str] | None]) -> dict[str, Entry | None]:
+    return {path: (entry[0], entry[1]) if entry else None for path, entry in entries.items()}
 
 
 def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) -> None:
