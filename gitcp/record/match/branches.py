@@ -1,5 +1,4 @@
-"""Commits as parts of a line: the branch that a commit may be the squash of, and what is based on
-what."""
+"""Branches that a commit may be the squash of, where neither git nor a message names them."""
 
 from __future__ import annotations
 
@@ -11,46 +10,13 @@ from gitcp.text.ids import build_change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gitcp.git.repo import Repo
     from gitcp.record.match import Target
     from gitcp.text.record_types import Recorded
 
 _RECENT = 50  # entries of HEAD's reflog
 _MOST = 20  # commits that follow one
-_LONGEST = 1000  # commits of a line
 _BRANCHES = ("--exclude=entire/*", "--branches", "--exclude=*/entire/*", "--remotes")
-
-
-class Line:
-    """Which of the commits of a range are based on which, and whether one merges others."""
-
-    def __init__(self, repo: Repo, revisions: Sequence[str]) -> None:
-        """revisions: of the range, for git rev-list."""
-        options = ("--topo-order", "--reverse", "--parents", f"--max-count={_LONGEST}")
-        out = repo.git.run("rev-list", *options, *revisions)[1]
-        self._places: dict[str, int] = {}
-        self._before: list[int] = []  # bit n: the commit is based on commit n, or is it
-        self.has_merge = False
-        for number, row in enumerate(out.decode().splitlines()):
-            oid, *parents = row.split(" ")
-            before = 1 << number
-            if len(parents) > 1:
-                self.has_merge = True
-            for parent in parents:
-                if parent in self._places:
-                    before |= self._before[self._places[parent]]
-            self._places[oid] = number
-            self._before.append(before)
-
-    def is_based(self, one: str, other: str) -> bool:
-        """Whether one of two commits is based on the other."""
-        first = self._places.get(one)
-        second = self._places.get(other)
-        if first is None or second is None:
-            return False
-        return bool(self._before[first] >> second & 1 or self._before[second] >> first & 1)
 
 
 def is_squashed(repo: Repo, oid: str, target: Target) -> bool:

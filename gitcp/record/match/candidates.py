@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from gitcp.git.objects import Changes, Objects
     from gitcp.git.repo import Repo
     from gitcp.record.match import Target
-    from gitcp.record.match.branches import Line
     from gitcp.record.match.change import Change
     from gitcp.record.match.holding import Evidence, Held
+    from gitcp.record.match.line import Line
     from gitcp.text.record_types import Blob, Commit, Recorded
 
 BLOBS = "blobs"

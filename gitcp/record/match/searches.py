@@ -9,7 +9,6 @@ from gitcp.git import objects, refs
 from gitcp.git.objects import need_commit, object_lists, parse_ident, read_commit
 from gitcp.record import match
 from gitcp.record.match import Target, candidates, lost, rewrites, sources, taken_back
-from gitcp.record.match.branches import Line
 from gitcp.record.match.sources import (
     AMENDED,
     IN_JJ,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from gitcp.git.gitdir import Move
+    from gitcp.record.match.line import Line
     from gitcp.record.match.sources import MatchCase
     from gitcp.text.record_types import Commit
 
@@ -178,9 +178,8 @@ def list_returned(case: MatchCase) -> Iterator[Answer]:
     fresh = case.list_unlinked()
     dropped = taken_back.list_lost(case.repo, case.head)
     beside: list[Commit] = []
-    line = None
-    if fresh:
-        line = Line(case.repo, [case.head, f"^{case.since}"])
+    line = case.read_line()
+    if fresh and line:
         beside = _list_beside(case, fresh, line)
     if not dropped and not beside:
         return
@@ -199,7 +198,9 @@ def _list_beside(case: MatchCase, fresh: Sequence[str], line: Line) -> list[Comm
     repo = case.repo
     moves = refs.list_head_moves(repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(repo.objects, new))
-    bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
+    bases = fresh[:1]
+    if not all(line.is_based(oid, fresh[0]) for oid in fresh):
+        bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
     beside = listing.list_beside(repo, bases, MOST + len(fresh), tips)
     if not beside:
         return []
@@ -208,7 +209,7 @@ def _list_beside(case: MatchCase, fresh: Sequence[str], line: Line) -> list[Comm
 
     def is_placed(checkpoint_id: str, commit: Commit) -> bool:
         for oid in carriers.get(checkpoint_id, ()):
-            is_own = oid == commit["oid"] and line.has_merge
+            is_own = oid == commit["oid"] and line.has_merge()
             if not is_own and (oid in fresh or _is_copy(need_commit(repo.objects, oid), commit)):
                 return True
         return False

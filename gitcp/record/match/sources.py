@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gitcp.git.objects import Changes
     from gitcp.git.repo import Repo
-    from gitcp.record.match.branches import Line
     from gitcp.record.match.candidates import Search
+    from gitcp.record.match.line import Line
     from gitcp.record.match.rewrites import Rewrite
     from gitcp.text.record_types import Commit
 
@@ -98,24 +98,28 @@ class MatchCase:
         self.lately = lately
         self._seconds = seconds
         self.done = head  # the last commit that was searched in time, '' for none
-        self._newer: list[str] | None = None
+        self._line: Line | None = None
+
+    def read_line(self) -> Line | None:
+        """Return the newest commits after since; None if it is not known."""
+        if self._line is None and self.since and read_commit(self.repo.objects, self.since):
+            from gitcp.record.match.line import Line
+
+            tips = [self.head]
+            if self.repo.jj:
+                from gitcp.git import jj
+
+                tips += jj.list_other_parents(self.repo.worktree, self.head)
+            # Not only first parents: a pull that merges brings its commits as second ones.
+            self._line = Line(self.repo, [*tips, f"^{self.since}"])
+        return self._line
 
     def _list_newer(self) -> list[str]:
-        """Return the newest commits after since, parents first."""
-        if self._newer is None:
-            # Not only first parents: a pull that merges brings its commits as second ones.
-            args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
-            self._newer = []
-            if self.since and read_commit(self.repo.objects, self.since):
-                from gitcp.git.objects.object_lists import list_commits
-
-                tips = [self.head]
-                if self.repo.jj:
-                    from gitcp.git import jj
-
-                    tips += jj.list_other_parents(self.repo.worktree, self.head)
-                self._newer = list_commits(self.repo, *args, *tips, f"^{self.since}")
-        return self._newer
+        """Return the newest of them that merge nothing, parents first."""
+        line = self.read_line()
+        if line is None:
+            return []
+        return line.oids[-MOST:]
 
     def list_fresh(self) -> list[str]:
         """Return the newest commits after since that have not been judged, parents first."""
