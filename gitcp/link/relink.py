@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gitcp.git.repo import Repo
     from gitcp.record import Context
-    from gitcp.text.record_types import Commit, Pair, State
+    from gitcp.text.record_types import Commit, Marker, Pair, State
 
 
 def reconcile(case: MatchCase, when: str) -> list[Pair]:
@@ -75,12 +75,13 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     head = ctx.head
     case = MatchCase(repo, head, since=read_looked(repo) or _find_start(repo))
     asked = Kept(repo, "settled", "1")
-    is_asked = bool(asked.find(_make_key(case)))
+    markers = others.read_here(repo)
+    is_asked = bool(asked.find(_make_key(case, markers)))
     if not is_asked:
         reconcile(case, AMENDED)
     waiting = False
     until = monotonic() + SECONDS
-    for marker in others.read_here(repo):
+    for marker in markers:
         if marker["session_id"] == settled or marker["base_commit"] == head:
             continue
         if others.is_at_work(repo, marker):
@@ -98,7 +99,7 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     if case.done and not waiting:
         write_looked(repo, case.done)
     elif case.done == head:
-        asked.keep(_make_key(case), True)
+        asked.keep(_make_key(case, others.read_here(repo)), True)
         asked.save()
     restored = [link["commit"] for link in made if link["how"] == "lost"]
     if not restored:
@@ -107,11 +108,13 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     return sum(oid not in made_here for oid in restored)
 
 
-def _make_key(case: MatchCase) -> bytes:
+def _make_key(case: MatchCase, markers: Iterable[Marker]) -> bytes:
     """What the links of commits up to HEAD depend on while sessions at work have still to follow
     it."""
     repo = case.repo
-    return make_key(repo.git_dir, case.head, case.since, refs.read_ref(repo, notes.REF))
+    sessions = [(marker["session_id"], marker["base_commit"]) for marker in markers]
+    note = refs.read_ref(repo, notes.REF)
+    return make_key(repo.git_dir, case.head, case.since, note, sorted(sessions))
 
 
 def _find_start(repo: Repo) -> str:
