@@ -168,43 +168,48 @@ def clear_brought(repo: Repo) -> None:
         save_verdict(repo, verdict)
 
 
-def _read_looked_words(repo: Repo) -> list[str]:
-    """Return the HEAD up to which all commits are judged, '0' if unknown, then judged commits."""
-    words = files.read_words(repo.join_own("looked"), is_object_name)
-    if not words or not words[0].strip("0"):
-        return ["0", *words[1:]]
-    return words
+@value_class
+class _Looked:
+    """The HEAD up to which all commits are judged, '' if that is unknown, and judged commits,
+    oldest first."""
+
+    head: str
+    judged: list[str]
 
 
-def _write_looked_words(repo: Repo, head: str, judged: Sequence[str]) -> None:
-    files.write_words(repo, repo.join_own("looked"), [head or "0", *judged[-_MOST:]])
+_UNKNOWN = "0"  # the HEAD in the file, if it is unknown
+
+
+def _read_looked(repo: Repo) -> _Looked:
+    head, *judged = files.read_words(repo.join_own("looked"), is_object_name) or [_UNKNOWN]
+    return _Looked(head if head.strip("0") else "", judged)
+
+
+def _write_looked(repo: Repo, head: str, judged: Sequence[str]) -> None:
+    files.write_words(repo, repo.join_own("looked"), [head or _UNKNOWN, *judged[-_MOST:]])
 
 
 def read_judged(repo: Repo) -> list[str]:
     """Return the oids of the commits judged in this worktree, oldest first."""
-    return _read_looked_words(repo)[1:]
+    return _read_looked(repo).judged
 
 
 def add_judged(repo: Repo, commit: str, old: str) -> None:
     """Note that everything that follows from this commit is done.  old: the HEAD that it replaced,
     '' if it brought other commits too."""
-    words = _read_looked_words(repo)
-    judged = [oid for oid in words[1:] if oid != commit]
-    head = words[0]
-    if head == (old or "0"):
-        head = commit
-    _write_looked_words(repo, head, [*judged, commit])
+    looked = _read_looked(repo)
+    judged = [oid for oid in looked.judged if oid != commit]
+    _write_looked(repo, commit if looked.head == old else looked.head, [*judged, commit])
 
 
 def read_looked(repo: Repo) -> str:
     """Return the HEAD up to which every commit has been judged, '' if that is unknown."""
-    head = _read_looked_words(repo)[0]
-    return head if head != "0" else ""
+    return _read_looked(repo).head
 
 
 def write_looked(repo: Repo, head: str) -> None:
     """Note that every commit up to head has been judged for all sessions that are not at work."""
-    _write_looked_words(repo, head, read_judged(repo))
+    _write_looked(repo, head, read_judged(repo))
 
 
 def is_unseen(repo: Repo, head: str) -> bool:
