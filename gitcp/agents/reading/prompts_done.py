@@ -8,6 +8,7 @@ from typing import Any
 from gitcp import agents
 from gitcp.agents.reading.conversation import find_detail
 from gitcp.agents.reading.items import list_items
+from gitcp.agents.reading.turns import NEW, OLD, encode_line
 from gitcp.agents.transcripts import agent_words
 from gitcp.agents.transcripts.transcript_facts import parse_time
 from gitcp.text.json import ensure_object, list_objects
@@ -26,8 +27,6 @@ TASK = "task"
 FAILED = "failed"
 SAID = "said"
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
-_OLD = ("old_string", "old_str", "old_text", "oldString")
-_NEW = ("new_string", "new_str", "new_text", "newString")
 # Names of tools that only transcripts have.
 _KINDS = {"exec_command": SHELL, "shell": SHELL, "local_shell_call": SHELL, "apply_patch": WRITE}
 _MOST = 200_000  # characters of a text that are compared
@@ -46,8 +45,8 @@ class Deed:
 
     def count_edit(self, old: str, new: str) -> None:
         """Add the lines of an edit of one text into another."""
-        before = [_encode(line) for line in old[:_MOST].splitlines()]
-        after = [_encode(line) for line in new[:_MOST].splitlines()]
+        before = [encode_line(line) for line in old[:_MOST].splitlines()]
+        after = [encode_line(line) for line in new[:_MOST].splitlines()]
         kept = len(pair_lines(before, after))
         self.added += len(after) - kept
         self.removed += len(before) - kept
@@ -152,8 +151,8 @@ class _Reading:
             yield deed
             return
         for edit in list_objects(arguments.get("edits")) or [arguments]:
-            old = _get_first(edit, _OLD)
-            new = _get_first(edit, _NEW)
+            old = _get_first(edit, OLD)
+            new = _get_first(edit, NEW)
             deed.count_edit(old, new)
             if old and path in self._contents:
                 self._contents[path] = self._contents[path].replace(old, new, 1)
@@ -174,7 +173,3 @@ def _list_patched(patch: str) -> Iterator[Deed]:
 
 def _get_first(edit: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return next((edit[key] for key in keys if isinstance(edit.get(key), str)), "")
-
-
-def _encode(line: str) -> bytes:
-    return line.encode("utf-8", "surrogatepass")

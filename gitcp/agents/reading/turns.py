@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
-_OLD = ("old_string", "old_str", "old_text", "oldString")
-_NEW = ("new_string", "new_str", "new_text", "newString")
+OLD = ("old_string", "old_str", "old_text", "oldString")
+NEW = ("new_string", "new_str", "new_text", "newString")
 _CONTENTS = ("content", "contents", "file_text", "new_source", "CodeContent")
 _EXIT = re.compile(r"^(?:Process )?exit(?:ed with)?[ _]code:? (\d+)", re.I | re.M)
 _HEAD = 300  # characters at each end of a result that may have its exit status
@@ -281,7 +281,7 @@ def _split_text(text: str) -> list[str]:
 def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(sign, line) of the texts of an edit, with ' ' for lines that are in both; [] if it has no
     new text."""
-    old, new = (next((edit[k] for k in keys if k in edit), None) for keys in (_OLD, _NEW))
+    old, new = (next((edit[k] for k in keys if k in edit), None) for keys in (OLD, NEW))
     if not isinstance(new, str):
         return []
     if isinstance(old, str) and old:
@@ -296,7 +296,7 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str
     """(sign, line) of what makes one text of another."""
     rows: list[tuple[str, str]] = []
     i = j = 0  # of the next line of before and after
-    old_lines, new_lines = ([_encode(line) for line in lines] for lines in (before, after))
+    old_lines, new_lines = ([encode_line(line) for line in lines] for lines in (before, after))
     pairs = pair_lines(old_lines, new_lines)
     for old_at, new_at in [*sorted(pairs), (len(before), len(after))]:
         if new_at < j:
@@ -309,7 +309,7 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str
     return rows
 
 
-def _encode(line: str) -> bytes:
+def encode_line(line: str) -> bytes:
     return line.encode("utf-8", "surrogatepass")
 
 
