@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitcp.agents.transcripts import Change
     from gitcp.text.record_types import Item
 
-    class Edit(TypedDict):
+    class ToldEdit(TypedDict):
         """A call's change of a file.  path: absolute.  turn: the number of its prompt, from 1.  at:
         ns since 1970.  tells: for gitcp.record.looks.credit_cases; `created` if the file was new,
         `deleted` if it is gone, `inserted` [before line, text]."""
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         at: int
         tells: dict[str, Any]
 
-    class Turn(TypedDict):
+    class ToldTurn(TypedDict):
         """A prompt, its time in ns since 1970, and the model that answered."""
 
         prompt: str
@@ -138,18 +138,18 @@ class Reading:
         self._path_keys = (*client.PATHS, "filePath", "path", "absolutePath")
         self._time = began
         self.is_timed = False
-        self.turns: list[Turn] = []
+        self.turns: list[ToldTurn] = []
         self.last_command = 0  # when the last command began, in ns since 1970
         self.ran_commands = False
         self._prompt_ids: set[str] = set()  # of the entries with prompts
-        self._edits: dict[str, list[Edit]] = {}  # call without a result -> its edits
+        self._edits: dict[str, list[ToldEdit]] = {}  # call without a result -> its edits
         self._commands: dict[str, tuple[str, int]] = {}  # call -> its command, and its start
         self._finished: set[str] = set()  # the calls with a result
         # call -> the file that it shows, and whether its output is the content
         self._views: dict[str, tuple[str, bool]] = {}
         self._sightings = Sightings()
 
-    def read_edits(self, entries: Iterable[Fields]) -> Iterator[Edit]:
+    def read_edits(self, entries: Iterable[Fields]) -> Iterator[ToldEdit]:
         """Yield the edits of entries in their order; at the end those of calls without a result,
         which may have been made."""
         for entry in entries:
@@ -157,7 +157,7 @@ class Reading:
         for edits in self._edits.values():
             yield from edits
 
-    def _read_entry(self, entry: Fields) -> Iterator[Edit]:
+    def _read_entry(self, entry: Fields) -> Iterator[ToldEdit]:
         self._cwd = _find_cwd(entry) or self._cwd
         self._take_time(entry.get("timestamp"))
         if is_copied(entry):
@@ -233,7 +233,7 @@ class Reading:
             return ""
         return arguments.find_text(self._path_keys)
 
-    def _take_output(self, item: Item) -> Iterator[Edit]:
+    def _take_output(self, item: Item) -> Iterator[ToldEdit]:
         """The edits of commands that a call's output shows."""
         text, (path, shows_content) = item["text"], self._views.get(item["id"], ("", False))
         self._sightings.note_text(text)
@@ -245,7 +245,7 @@ class Reading:
                 text = text.partition("\nOutput:\n")[2]
             yield from self._take_content(path, text if text.endswith("\n") else f"{text}\n")
 
-    def _take_content(self, path: str, content: str) -> Iterator[Edit]:
+    def _take_content(self, path: str, content: str) -> Iterator[ToldEdit]:
         """The edits of commands that a file's new content shows."""
         made = self._sightings.find_edit(path, content, len(self.turns))
         if made:
@@ -274,7 +274,7 @@ class Reading:
             for path in tool["input_paths"]:
                 yield path, tells
 
-    def _make_edit(self, call: str, path: str, tells: dict[str, Any]) -> Edit:
+    def _make_edit(self, call: str, path: str, tells: dict[str, Any]) -> ToldEdit:
         return {
             "path": os.path.normpath(os.path.join(self._cwd, path)),
             "turn": len(self.turns),
@@ -284,7 +284,7 @@ class Reading:
             "tells": {**tells},
         }
 
-    def _take_result(self, result: Result) -> Iterator[Edit]:
+    def _take_result(self, result: Result) -> Iterator[ToldEdit]:
         """The edits of a call with a result; none if it failed or was changed."""
         call = result.call
         edits = self._edits.pop(call, [])
@@ -309,7 +309,7 @@ class Reading:
             edit["at"] = began or _parse_time(result.at) or self._time
             yield from self._complete_edit(edit)
 
-    def _complete_edit(self, edit: Edit) -> Iterator[Edit]:
+    def _complete_edit(self, edit: ToldEdit) -> Iterator[ToldEdit]:
         """The edit, with the content before it if that is known; first the edits of commands that
         this content shows."""
         path = edit["path"]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         ended: str
         task: list[Part]
 
-    class Turn(TypedDict):
+    class GatheredTurn(TypedDict):
         """number: of its prompt, from 1; 0 for what is before the first.  start, end: ISO times, ''
         if unknown.  ticks: the times of calls.  line: of its first item.  spent: its tokens, None
         if unknown."""
@@ -73,7 +73,7 @@ def gather_turns(
     tasks: Mapping[str, bytes] | None = None,
     load: Load = transcripts.load_entry,
     of_subagent: bool = False,
-) -> list[Turn]:
+) -> list[GatheredTurn]:
     """The turns of a transcript, of_subagent or a session's.
 
     client: counts the tokens of turns.  tasks: tool use id -> the transcript of the subagent it
@@ -108,13 +108,13 @@ class _Gathering:
     """The turns so far."""
 
     def __init__(self, tasks: Mapping[str, bytes], load: Load) -> None:
-        self.turns: list[Turn] = []
+        self.turns: list[GatheredTurn] = []
         self._tasks = tasks
         self._load = load
         self._calls: dict[str, Part] = {}
         self._images: list[Part] = []  # before the first turn
 
-    def take_item(self, item: Item) -> Turn | None:
+    def take_item(self, item: Item) -> GatheredTurn | None:
         """Add an item; the turn if the item begins one."""
         new_turn = None
         if item["kind"] == "prompt" or not self.turns:
@@ -169,7 +169,7 @@ class _TokenCount:
     def __init__(self, scanner: Scanner | None, client: Client | None) -> None:
         self._scanner = scanner
         self._client = client
-        self._turn: Turn | None = None
+        self._turn: GatheredTurn | None = None
         self._before: Usage | None = None
 
     def needs(self, line: bytes) -> bool:
@@ -181,7 +181,7 @@ class _TokenCount:
         if self._scanner and (not line or self._scanner.needs(line)):
             self._scanner.read_entry(entry)
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, turn: GatheredTurn) -> None:
         """End the turn before, and begin this one."""
         self.end()
         self._turn = turn
@@ -199,7 +199,7 @@ class _TokenCount:
             self._before = None
 
 
-def _begin_turn(number: int, prompt: str, first: Item) -> Turn:
+def _begin_turn(number: int, prompt: str, first: Item) -> GatheredTurn:
     return {
         "number": number,
         "prompt": cut_text(prompt),

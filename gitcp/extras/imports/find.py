@@ -155,7 +155,7 @@ class Session:
         self.path = ""
         self.size = 0
         self.mtime = 0.0
-        self.turns: list[edits.Turn] = []
+        self.turns: list[edits.ToldTurn] = []
         self.first = self.last = 0
 
     def note_edit(self, at: int) -> None:

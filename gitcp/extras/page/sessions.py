@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.agents.reading.turns import Part, Turn
+    from gitcp.agents.reading.turns import GatheredTurn, Part
     from gitcp.checkpoints.format.line_authors import Author
     from gitcp.checkpoints.stored import SessionEntry, StoredCheckpoint
     from gitcp.git.repo import Repo
@@ -42,7 +42,7 @@ class PageSession:
     model: str = ""
     title: str = ""
     parent: str = ""
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[GatheredTurn] = field(default_factory=list)
     _said: dict[str, str] | None = None  # tool use -> words
 
     @property
@@ -63,14 +63,14 @@ class PageSession:
         asked = {turn["number"]: turn["prompt"] for turn in self.turns}
         return prompt_text.find_number(asked, author) or (author["number"] or 0)
 
-    def find_turn(self, number: int) -> Turn | None:
+    def find_turn(self, number: int) -> GatheredTurn | None:
         """The turn with a number."""
         for turn in self.turns:
             if turn["number"] == number:
                 return turn
         return None
 
-    def find_turn_at(self, time: float) -> Turn | None:
+    def find_turn_at(self, time: float) -> GatheredTurn | None:
         """The last turn that began at or before a time."""
         found = None
         for turn in self.turns:
@@ -177,7 +177,7 @@ class _Reader:
             self._loaded[checkpoint_id] = parts.load_checkpoint(ref, tree)
         return self._loaded[checkpoint_id]
 
-    def _read_turns(self, entry: SessionEntry, here: Sequence[str]) -> list[Turn]:
+    def _read_turns(self, entry: SessionEntry, here: Sequence[str]) -> list[GatheredTurn]:
         """The turns of a transcript; paths are relative to the worktree's root."""
         tasks: dict[str, bytes] = {}
         for checkpoint_id in reversed(here):
@@ -215,7 +215,7 @@ def parse_seconds(stamp: object) -> float:
     return parse_time(stamp)
 
 
-def build_turn_record(turn: Turn, line: str) -> dict[str, Any]:
+def build_turn_record(turn: GatheredTurn, line: str) -> dict[str, Any]:
     """A turn in a record `page`; line: the first of its prompt."""
     times = {key: parse_seconds(turn[key]) for key in ("start", "end")}
     return {"number": turn["number"], "line": line, **times}

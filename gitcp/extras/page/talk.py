@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from gitcp.agents.reading.turns import Part, Turn
+    from gitcp.agents.reading.turns import GatheredTurn, Part
     from gitcp.extras.page.markdown import Node
     from gitcp.extras.page.sessions import PageSession
     from gitcp.text.record_types import Record
@@ -84,7 +84,7 @@ class Talk:
             return Markup("<p class=soft>The conversation is not here.</p>")
         return html
 
-    def _draw_turn(self, turn: Turn) -> Markup:
+    def _draw_turn(self, turn: GatheredTurn) -> Markup:
         prompt, parts = self._clean([turn["prompt"], _list_shown(turn["parts"])])
         anchor = make_anchor(self._session.session_id, turn["number"])
         title = Markup("prompt {}").format(turn["number"])

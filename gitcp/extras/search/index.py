@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any, TypeVar
 
-    from gitcp.extras.search.rules import Turn
+    from gitcp.extras.search.rules import FoundTurn
     from gitcp.git.repo import Repo
     from gitcp.text.record_types import State
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Source = tuple[str, str, str]  # kind, name, version
     # A session's turns in a source: session, agent, branch, turns, the numbers of those that wrote
     # what was committed.  Workers send tuples.
-    Conversation = tuple[str, str, str, list[Turn], set[int]]
+    Conversation = tuple[str, str, str, list[FoundTurn], set[int]]
     Lack = tuple[str, str, str]  # oids of missing objects, message and its kind
     _Read = tuple[Source, list[Conversation], list[Lack]]
 
@@ -479,11 +479,11 @@ def _read_checkpoint(objects: Objects, parts: Parts, tree: str) -> list[Conversa
     return conversations
 
 
-def _build_turns(metadata: Mapping[str, Any]) -> list[Turn]:
+def _build_turns(metadata: Mapping[str, Any]) -> list[FoundTurn]:
     """The turns of a session without a transcript: the prompts of its metadata."""
     time = int(parse_time(metadata.get("created_at")))
     stored = metadata.get("turns")
-    turns: list[Turn] = []
+    turns: list[FoundTurn] = []
     if isinstance(stored, dict):
         for turn in stored.values():
             if _has_prompt(turn):
@@ -508,7 +508,7 @@ def _has_prompt(turn: object) -> bool:
     return isinstance(turn.get("number"), int) and isinstance(turn.get("prompt"), str)
 
 
-def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
+def _add_files(turns: list[FoundTurn], metadata: Mapping[str, Any]) -> set[int]:
     """Add to turns the files of a checkpoint's metadata, since a transcript names none for a shell;
     return the numbers of the turns that wrote them."""
     wrote: set[int] = set()
@@ -624,7 +624,7 @@ class _Writer:
                 values = (key, row, turn["number"] in wrote)
                 database.execute("insert or ignore into source_turn values(?, ?, ?)", values)
 
-    def _store_turn(self, session: str, agent: str, branch: str, turn: Turn) -> int:
+    def _store_turn(self, session: str, agent: str, branch: str, turn: FoundTurn) -> int:
         """Store a turn unless the index has it with as much text; return its row."""
         database = self._database
         mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
@@ -651,7 +651,7 @@ class _Writer:
         self._store_texts(key, turn)
         return key
 
-    def _store_texts(self, key: int, turn: Turn) -> None:
+    def _store_texts(self, key: int, turn: FoundTurn) -> None:
         """Store the texts of a turn, and the words of them."""
         database = self._database
         paths = [_make_utf8(path) for path in turn["files"]]

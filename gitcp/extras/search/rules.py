@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         without: list[str]
         filters: dict[str, list[str]]
 
-    class Turn(TypedDict):
+    class FoundTurn(TypedDict):
         """number: of its prompt in the session, from 1.  time: seconds since 1970, 0 if unknown.
         calls: a line for each; files: the paths that calls name; outputs: the distinct words of
         their results."""
@@ -134,7 +134,7 @@ _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "fi
 _COMMANDS = ("command", "commands", "cmd", "pattern", "query", "url", "description", "subject")
 
 
-def cut_turns(items: Iterable[Item], start: int = 0) -> Iterator[Turn]:
+def cut_turns(items: Iterable[Item], start: int = 0) -> Iterator[FoundTurn]:
     """The turns of the items of a transcript from line, or message, start on; the first may begin
     before it."""
     number = 0
@@ -178,7 +178,7 @@ class _Draft:
         elif item["kind"] == "result":
             self._words.update(split_tokens(item["text"][:_OUTPUT]))
 
-    def build_turn(self) -> Turn:
+    def build_turn(self) -> FoundTurn:
         """The turn with the items added so far."""
         return {
             "number": self._number,

@@ -46,7 +46,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.reading.turns import Part, Turn
+    from gitcp.agents.reading.turns import GatheredTurn, Part
     from gitcp.extras.ui.panes import Block
     from gitcp.git.repo import Repo
     from gitcp.record.journal.line_kinds import Edit
@@ -75,7 +75,7 @@ class Sessions:
         self._repo = repo
         self._lines = Lines(repo)
         self._edits: dict[str, list[Edit]] | None = None  # of a turn or a tool use
-        self._talk: tuple[str, list[Turn]] = ("", [])
+        self._talk: tuple[str, list[GatheredTurn]] = ("", [])
         self.transcript = ""  # of the session that was read last, if it is the client's own
 
     def list_rows(self) -> Iterator[PaneRow]:

@@ -20,7 +20,7 @@ from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.agents.reading.turns import Part, Turn
+    from gitcp.agents.reading.turns import GatheredTurn, Part
     from gitcp.extras.ui.panes import Block
     from gitcp.steps.back.plan import Plan
     from gitcp.steps.back.point import Point
@@ -57,7 +57,9 @@ def build_session(record: Record, when: Day) -> PaneRow:
     return PaneRow(session_id, day, lines, words, command, record, state != "ended")
 
 
-def build_turns(turns: Sequence[Turn], command: Sequence[str], when: Day) -> Iterator[PaneRow]:
+def build_turns(
+    turns: Sequence[GatheredTurn], command: Sequence[str], when: Day
+) -> Iterator[PaneRow]:
     """The rows of a conversation: prompts, answers and calls."""
     for turn in turns:
         time = when((transcript_facts.parse_time(turn["start"]) or 0) / 1e9)[1]
@@ -252,7 +254,9 @@ _PROMPT_ROWS = 8
 _SAID_ROWS = 8
 
 
-def describe_session(record: Mapping[str, Any], turns: Sequence[Turn], ago: Ago) -> list[Block]:
+def describe_session(
+    record: Mapping[str, Any], turns: Sequence[GatheredTurn], ago: Ago
+) -> list[Block]:
     """What is to be read of a session as a whole: its last prompt, who and when, the last words,
     and what is known of it."""
     if turns:
@@ -283,7 +287,7 @@ def _tell_left(count: int) -> str:
     return f"… {spans.count_noun(count, 'more line')}"
 
 
-def _list_facts(record: Mapping[str, Any], turns: Sequence[Turn]) -> list[str]:
+def _list_facts(record: Mapping[str, Any], turns: Sequence[GatheredTurn]) -> list[str]:
     """What is known of a session besides its words."""
     part = record["part"]
     usage = record.get("token_usage") or part.get("token_usage")
