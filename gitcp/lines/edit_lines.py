@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from gitcp.record.journal import credit
 from gitcp.text import line_credit, line_evidence, line_replay, pairing
 from gitcp.text.ids import PERSON, UNKNOWN
@@ -47,8 +45,9 @@ class Edits:
         self.by_path: dict[str, list[Edit]] = {}
         for line in self.lines:
             self.by_path.setdefault(line.path, []).append(line)
-        times = [line.at for line in self.lines]
-        self._counts = Counter(times)  # how many edits are of a look
+        self._counts: dict[int, int] = {}  # how many edits are of a look
+        for line in self.lines:
+            self._counts[line.at] = self._counts.get(line.at, 0) + 1
         self._settled = credit.list_settled_contents(lines)
         self._contents: dict[str, Version | None] = {"": Version("", ())}
         self._texts: dict[str, Text] = {}
@@ -56,7 +55,7 @@ class Edits:
     def is_of_many(self, at: int) -> bool:
         """Whether the look at a time saw more changes than one makes by hand: their lines are not
         looked for elsewhere."""
-        return self._counts[at] > _MANY
+        return self._counts.get(at, 0) > _MANY
 
     def is_persons_alone(self, path: str) -> bool:
         """Whether no session can have a line at a path: all its edits are the person's, of looks

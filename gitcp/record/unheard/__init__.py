@@ -1,9 +1,10 @@
 """Conversations of clients that no hook heard of: whether it is time to look for them.
 
 <common>/gitcp/cache/folders lists where clients keep the conversations of this repository, with the
-time of each folder at the last look, and conversations of recorded sessions that rest, which grow
-if a client resumes them: a line is `<ns> <path>`, and 0 is the time of what was not there.
-git's hook in sh compares the times of these folders with that of the list itself.
+time of each folder at the last look, 0 for what was not there: a line is `<ns> <path>`.
+A line `<ns>:<session> <path>` has a conversation of a recorded session that rests, which grows if a
+client resumes it.
+git's hook in sh compares the times of all these with that of the list itself.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ LIST = "folders"
 # The key beside the hooks in the person's configuration, in s since 1970: a repository in which no
 # session was recorded yet knows by it since when it is enabled.
 ENABLED = "hook.gitcp-post-commit.since"
+SLACK = 10  # seconds from a prompt to the end of its hook
 FLAG = "all-heard"  # the file that is there if no conversation is known that was not recorded
 
 
@@ -36,17 +38,30 @@ def may_lack_some(repo: Repo) -> bool:
 
 
 def is_look_due(repo: Repo) -> bool:
-    """Whether a client's folder has changed since the last look, or there was none in this home."""
+    """Whether a client's folder has changed since the last look, a conversation has grown without
+    a hook of its session, or there was no look in this home."""
     lines = files.read_cache(repo.join_shared_cache(LIST)).decode("utf-8", "surrogateescape")
     home = os.path.join(os.path.expanduser("~"), "")
     is_of_home = False
     for line in lines.splitlines():
-        time, _, path = line.partition(" ")
-        if str(read_time(path)) != time:
+        seen, _, path = line.partition(" ")
+        seen_time, _, session_id = seen.partition(":")
+        time = read_time(path)
+        if str(time) != seen_time and not _is_heard(repo, session_id, time):
             return True
         if path.startswith(home):
             is_of_home = True
     return not is_of_home
+
+
+def _is_heard(repo: Repo, session_id: str, time: int) -> bool:
+    """Whether a hook of a session ran when its conversation grew, or later; '' is no session."""
+    if not session_id:
+        return False
+
+    from gitcp.record import session
+
+    return time <= read_time(session.get_state_path(repo, session_id)) + SLACK * 10**9
 
 
 def read_time(path: str) -> int:

@@ -45,7 +45,6 @@ AUTO = "auto"  # the value of gitcp.import with which they are imported at once
 WEEK = 7 * 24 * 3600  # seconds after its end in which a conversation's work is committed
 _MOST_PATHS = 200  # paths that one git is asked for
 _MOST_RESTING = 20  # recorded sessions whose conversations are compared at each commit
-_SLACK = 10  # seconds from a prompt to the end of its hook
 _OF_GITCP = b"# gitcp hook"  # is in the beginning of a hook of gitcp's
 _HOOK_HEAD = 1 << 10  # bytes
 _FOREVER = -1  # the size of a settled session that counts no more, however it grows
@@ -283,9 +282,7 @@ def look(repo: Repo) -> Record:
         record.save()
         if repo.config.get_option("gitcp.import") == AUTO and record.may_be_imported_later():
             folders |= dict.fromkeys(_list_logs(repo), 0)
-        for path in _list_resting(repo):
-            folders[path] = unheard.read_time(path)
-        _write_folders(repo, folders)
+        _write_folders(repo, folders, _map_resting(repo))
         return record
 
 
@@ -368,7 +365,7 @@ def _read_session(
     heard = _find_last_heard(repo, session_id, ended) or record.written.get(session_id, 0)
     if before and before.heard:
         record.sessions[session_id] = before  # what it did then, hooks do not hear later
-    if heard and ended <= heard + _SLACK:
+    if heard and ended <= heard + unheard.SLACK:
         return
     one = _read_unheard(record, session_id, group, roots, heard, before)
     if heard and not (one.turns and (one.paths or one.commands)):
@@ -390,7 +387,7 @@ def _find_last_heard(repo: Repo, session_id: str, ended: float) -> int:
         return 0
     keys = ("last_interaction_time", "ended_at", "started_at")
     heard = int(max(parse_time(state.get(key)) for key in keys)) or 1
-    if ended <= heard + _SLACK:
+    if ended <= heard + unheard.SLACK:
         return heard
     for folder in repo.list_folders():
         for line in read_journal(repo, os.path.dirname(folder)):
@@ -413,7 +410,7 @@ def _read_unheard(
     one.told = before is not None and before.told
     since = 0
     if heard:
-        since = (heard + _SLACK) * 10**9
+        since = (heard + unheard.SLACK) * 10**9
     paths: dict[str, None] = {}
     for conversation in group:
         reading = edits.Reading(conversation.client, conversation.cwd, conversation.agent)
@@ -445,20 +442,20 @@ def _settle_stored(repo: Repo, record: Record) -> None:
                 record.settled[entry["session_id"]] = [_FOREVER, int(time.time())]
 
 
-def _list_resting(repo: Repo) -> list[str]:
-    """The conversations of the recorded sessions that are not at work, of those whose states were
-    written last: one that grows was resumed."""
+def _map_resting(repo: Repo) -> dict[str, str]:
+    """path -> session, of the conversations of the recorded sessions that are not at work, of those
+    whose states were written last: one that grows was resumed."""
     written = {
         session_id: unheard.read_time(session.get_state_path(repo, session_id))
         for session_id in others.list_state_ids(repo)
     }
     newest = sorted(written, key=lambda session_id: written[session_id], reverse=True)
-    resting: list[str] = []
+    resting: dict[str, str] = {}
     for session_id in newest[:_MOST_RESTING]:
         state = others.peek_state(repo, session_id) or {}
         path = state.get("transcript_path")
-        if path and state.get("phase") != "active":
-            resting.append(str(path))
+        if path and state.get("phase") != "active" and " " not in session_id:
+            resting[str(path)] = session_id
     return resting
 
 
@@ -469,15 +466,23 @@ def _list_logs(repo: Repo) -> list[str]:
     return [os.path.join(folder, "logs", "HEAD") for folder in folders]
 
 
-def _write_folders(repo: Repo, folders: dict[str, int]) -> None:
-    """Write the list of folders that unheard.is_look_due() and git's hook in sh compare."""
-    lines = [f"{at} {folder}\n" for folder, at in folders.items() if "\n" not in folder]
-    path = repo.join_shared_cache(unheard.LIST)
+def _write_folders(
+    repo: Repo, folders: Mapping[str, int], resting: Mapping[str, str] | None = None
+) -> None:
+    """Write the list of folders and of conversations that rest, which unheard.is_look_due() and
+    git's hook in sh compare."""
+    times = {folder: str(at) for folder, at in folders.items()}
     newest = max(folders.values(), default=0)
+    for path, session_id in (resting or {}).items():
+        at = unheard.read_time(path)
+        times[path] = f"{at}:{session_id}"
+        newest = max(newest, at)
+    lines = [f"{time} {path}\n" for path, time in times.items() if "\n" not in path]
+    listed = repo.join_shared_cache(unheard.LIST)
     try:
         data = "".join(lines).encode("utf-8", "surrogateescape")
-        files.write_private(repo, path, data)
-        os.utime(path, ns=(newest, newest))  # a folder that changed meanwhile is newer
+        files.write_private(repo, listed, data)
+        os.utime(listed, ns=(newest, newest))  # a folder that changed meanwhile is newer
     except (Error, OSError) as e:
         git.append_trace("files", str(e))
 
