@@ -26,16 +26,18 @@ from gitcp.git import Running, commit_message, decode_name, encode_name, refs
 from gitcp.git.objects import (
     Lookup,
     Objects,
+    build_finder,
     cat_file,
     find_tree,
     object_lists,
     parse_commit,
     parse_ident,
+    read_commit,
     read_tree,
 )
 from gitcp.git.objects.object_lists import build_log_args, read_names
 from gitcp.git.objects.reading import run_tasks, split_windows, spread_batches
-from gitcp.lines import edit_lines, tallies, tally
+from gitcp.lines import edit_lines, prompt_lines, tallies, tally
 from gitcp.record import journal, stream
 from gitcp.record.journal import credit
 from gitcp.record.session import others
@@ -56,14 +58,15 @@ from gitcp.text.spans import abbreviate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     from gitcp.checkpoints.format.schema import Part
-    from gitcp.checkpoints.stored import StoredCheckpoint
+    from gitcp.checkpoints.stored import SessionEntry, StoredCheckpoint
     from gitcp.git.objects import Changes
     from gitcp.git.objects.reading import Steps
     from gitcp.git.repo import Repo
+    from gitcp.lines.prompt_lines import CommitLines, PromptLines
     from gitcp.record.journal.line_kinds import Edit
     from gitcp.text.record_types import Drawn, Record, Tip
 
@@ -703,69 +706,150 @@ def _read_turn(
 
 
 class NoSession(Error):
-    """No session is behind a commit.  oid: of the commit."""
+    """No session is behind a commit.  oid: of the commit.  author: who wrote it instead."""
 
-    def __init__(self, oid: str) -> None:
-        super().__init__(f"no session is behind commit '{abbreviate(oid)}'")
-        self.oid = oid
+    def __init__(self, lines: CommitLines) -> None:
+        self.oid = lines.counts.oid
+        self.author = lines.other
+        super().__init__(f"no session is behind commit '{abbreviate(self.oid)}'")
 
 
 def find_newest_with_session(repo: Repo, oid: str) -> str:
-    """The newest commit in the history of a commit that names a checkpoint; '' for none."""
-    args = ["--format=%H", "--no-show-signature", "--no-notes", "--max-count=1", "-E"]
+    """The newest commit in the history of a commit that is linked to a checkpoint by its message;
+    '' for none."""
+    args = ["--format=%H", "--no-show-signature", "--no-notes", "-E"]
     grep = ["--regexp-ignore-case", commit_message.GREP]
-    return repo.git.run("log", *args, *grep, oid)[1].decode().strip()
+    for line in repo.git.stream_records("log", *args, *grep, oid, sep=b"\n"):
+        named = line.decode()
+        if listing.list_linked(repo.objects, named):
+            return named
+    return ""
 
 
 def read_linked(repo: Repo, oid: str) -> list[Record]:
-    """The checkpoints of a commit.  Raises NoSession if it has none, Error if none is stored
-    here."""
+    """The checkpoints behind a commit (full oid): those that it is linked to, then those of other
+    sessions that wrote lines of it, as a person moves them.
+
+    They are as read_committed() makes them, with this commit alone.  Raises NoSession if no session
+    is behind it, Error if no checkpoint that it is linked to is here."""
     names = listing.list_ids(repo, oid)
-    if not names:
-        raise NoSession(oid)
     here = [name for name in names if checkpoints.find_checkpoint(repo, name)]
-    if not here:
+    if names and not here:
         absent = f"the conversation of {abbreviate(oid)} is not here"
         raise Error(f"{absent}: 'gitcp fetch' may bring it")
-    return read_committed(repo, here, oid) + [
-        {"type": "checkpoint", "checkpoint_id": name, "missing": True}
-        for name in names
-        if name not in here
-    ]
+    lines = prompt_lines.read_commits(repo, [oid])[oid]
+    behind = _Behind(repo)
+    for name in here:
+        behind.add_linked(name, lines)
+    behind.add_others(lines)
+    if not behind.records:
+        raise NoSession(lines)
+    for name in names:
+        if name not in here:
+            absent_one = {"type": "checkpoint", "checkpoint_id": name}
+            behind.records.append({**absent_one, "linked": True, "missing": True})
+    return behind.records
 
 
-def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
-    """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch
-    (first the commit of that name, which may be on none; each with `lines`), and contents: each
-    session's part, prompts, transcript (bytes), and linked_turns, the turns {turn_id, number,
-    prompt} that made the commit's files."""
+def read_committed(repo: Repo, ids: list[str]) -> list[Record]:
+    """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch,
+    each with `lines` and `files` (path -> session or a word of WHO -> added lines), and contents:
+    each session's part, prompts, transcript (bytes), linked_turns, the turns {turn_id, number,
+    prompt} that made the commit's files, and `wrote`, what its prompts wrote of the first commit
+    (PromptLines.build_turn())."""
+    behind = _Behind(repo)
     carrying = listing.find_carriers(repo, ids)
-    if first:
-        for name, oids in carrying.items():
-            carrying[name] = [first, *(oid for oid in oids if oid != first)]
-    names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
-    counter = tallies.Counter(repo)
-    known_heads = heads.Heads(repo)
-    records = []
     for name in ids:
-        checkpoint = checkpoints.read_checkpoint(repo, name)
-        oids = carrying[name]
-        lines_by_oid = count_lines(counter, oids)
+        behind.add_whole(name, carrying[name])
+    return behind.records
+
+
+class _Behind:
+    """Reads the checkpoints behind commits into records."""
+
+    def __init__(self, repo: Repo) -> None:
+        self.records: list[Record] = []
+        self._repo = repo
+        self._heads = heads.Heads(repo)
+        self._told: set[str] = set()  # the sessions in the records
+
+    def add_whole(self, name: str, oids: Sequence[str]) -> None:
+        """Add a checkpoint with the commits that carry it, and all of its sessions."""
+        checkpoint = checkpoints.read_checkpoint(self._repo, name)
+        told = prompt_lines.read_commits(self._repo, oids)
+        lines = [told[oid] for oid in oids if oid in told]
+        sessions = {entry["session_id"] for entry in checkpoint["sessions"]}
+        self._add(checkpoint, lines, sessions, linked=True)
+
+    def add_linked(self, name: str, lines: CommitLines) -> None:
+        """Add a checkpoint that a commit is linked to, with its sessions of which the commit has
+        something."""
+        checkpoint = checkpoints.read_checkpoint(self._repo, name)
+        sessions = recorded_edits.select_sessions(self._repo.objects, lines.counts.oid, checkpoint)
+        for prompt in lines.prompts:
+            sessions.add(prompt.session_id)
+        self._add(checkpoint, [lines], sessions, linked=True)
+
+    def add_others(self, lines: CommitLines) -> None:
+        """Add the newest checkpoint, if it is here, of each session that wrote lines of a commit
+        and is in no record yet."""
+        names: dict[str, set[str]] = {}
+        for prompt in lines.prompts:
+            if prompt.session_id not in self._told:
+                names.setdefault(prompt.session_id, set()).update(prompt.checkpoints)
+        sessions: dict[str, set[str]] = {}  # by checkpoint
+        stored: dict[str, StoredCheckpoint] = {}
+        for session_id, ids in names.items():
+            newest = self._find_newest(session_id, ids)
+            if newest is not None:
+                name = newest["checkpoint_id"]
+                stored[name] = newest
+                sessions.setdefault(name, set()).add(session_id)
+        for name, checkpoint in stored.items():
+            self._add(checkpoint, [lines], sessions[name], linked=False)
+
+    def _find_newest(self, session_id: str, ids: Iterable[str]) -> StoredCheckpoint | None:
+        """The checkpoint of a session whose conversation goes furthest, of those that are here."""
+        newest: StoredCheckpoint | None = None
+        newest_time = ""
+        for name in sorted(ids):
+            try:
+                checkpoint = checkpoints.read_checkpoint(self._repo, name)
+                entry = checkpoints.pick_session(checkpoint, session_id)
+            except Error:
+                continue
+            time = str(entry["metadata"].get("created_at") or "")
+            if newest is None or time > newest_time:
+                newest = checkpoint
+                newest_time = time
+        return newest
+
+    def _add(
+        self,
+        checkpoint: StoredCheckpoint,
+        lines: Sequence[CommitLines],
+        sessions: Collection[str],
+        *,
+        linked: bool,
+    ) -> None:
+        """Add the record of a checkpoint with some of its sessions.  lines: of its commits, of
+        which the sessions tell of the first.  linked: whether they name it."""
+        names = read_names(self._repo, {one.counts.oid for one in lines})
         commits = []
-        for oid in oids:
-            commit = parse_commit(oid, repo.objects.need(oid, "commit"))
+        for one in lines:
+            oid = one.counts.oid
+            commit = parse_commit(oid, self._repo.objects.need(oid, "commit"))
+            told = {"lines": one.counts.build_lines(), "files": one.counts.map_files()}
             subject = commit["message"].partition("\n")[0]
             time = parse_ident(commit["committer"])[1]
             shown = {"oid": oid, "author": names[oid], "time": time, "message": subject}
-            commits.append({**shown, "lines": lines_by_oid.get(oid)})
+            commits.append({**shown, **told})
         contents = []
-        here = {entry["session_id"] for entry in checkpoint["sessions"]}
-        if first:
-            here = recorded_edits.select_sessions(repo.objects, first, checkpoint)
         for entry in checkpoint["sessions"]:
-            if entry["session_id"] not in here:
+            if entry["session_id"] not in sessions:
                 continue
-            content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
+            self._told.add(entry["session_id"])
+            content = checkpoints.read_session(self._repo.objects, checkpoint, entry["index"])
             sent = heads.list_sent(content)
             part = schema.build_part(content.metadata, sent)
             more = {
@@ -774,15 +858,79 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
                 "transcript": content.transcript,
                 "prompts": sent,
             }
+            wrote = self._list_wrote(checkpoint, entry, lines)
             turns = {
                 "linked_turns": _list_linked_turns(content.metadata),
+                "wrote": [prompt.build_turn() for prompt in wrote],
                 "model": tally.find_model(content.metadata.get("turns")),
             }
-            known_heads.add([part], [entry])
+            self._heads.add([part], [entry])
             contents.append({"index": entry["index"], **part, **more, **turns})
         listed = listing.build_record(checkpoint)
-        records.append({**listed, "commits": commits, "contents": contents})
-    return records
+        listed |= {"linked": linked, "commits": commits, "contents": contents}
+        self.records.append(listed)
+
+    def _list_wrote(
+        self, checkpoint: StoredCheckpoint, entry: SessionEntry, lines: Sequence[CommitLines]
+    ) -> list[PromptLines]:
+        """What the prompts of a session wrote of the first commit."""
+        wrote: list[PromptLines] = []
+        for one in lines[:1]:
+            wrote = [prompt for prompt in one.prompts if prompt.session_id == entry["session_id"]]
+            wrote += self._list_unwritten(wrote, one.counts.oid, checkpoint, entry)
+        return wrote
+
+    def _list_unwritten(
+        self,
+        wrote: Sequence[PromptLines],
+        oid: str,
+        checkpoint: StoredCheckpoint,
+        entry: SessionEntry,
+    ) -> list[PromptLines]:
+        """Add to what prompts wrote the files that a commit (full oid) changed to what the session
+        left, without a line of it: those that it deleted, and those of which it has no lines, as a
+        binary one.  Return the further prompts that did."""
+        left = recorded_edits.parse_edits({**checkpoint, "sessions": [entry]})
+        for prompt in wrote:
+            for path in prompt.files:
+                left.pop(path, None)
+        changes = _find_changes(self._repo.objects, oid, left)
+        linked = {str(turn["turn_id"]): turn for turn in _list_linked_turns(entry["metadata"])}
+        causes = schema.build_part(entry["metadata"])["files"]
+        by_turn = {prompt.turn_id: prompt for prompt in wrote}
+        further: list[PromptLines] = []
+        for path, (_, _, _, new) in changes.items():
+            if new != left[path]["oid"]:
+                continue
+            turn_id = causes[path]["turn_id"]
+            if turn_id not in by_turn:
+                number = linked.get(turn_id, {}).get("number")
+                prompt = prompt_lines.PromptLines(
+                    entry["session_id"], turn_id, number, causes[path]["prompt"]
+                )
+                by_turn[turn_id] = prompt
+                further.append(prompt)
+            if new is None:
+                by_turn[turn_id].deleted.append(path)
+            else:
+                by_turn[turn_id].files[path] = 0
+        return further
+
+
+def _find_changes(objects: Objects, oid: str, paths: Iterable[str]) -> Changes:
+    """The changes that a commit (full oid) makes to those of the paths that it changes."""
+    commit = read_commit(objects, oid)
+    changes: Changes = {}
+    if commit is None:
+        return changes
+    find_old = build_finder(objects, "".join(commit["parents"][:1]))
+    find_new = build_finder(objects, oid)
+    for path in paths:
+        old = find_old(path)
+        new = find_new(path)
+        if old != new:
+            changes[path] = build_change(old, new)
+    return changes
 
 
 def _list_linked_turns(metadata: Record) -> list[Record]:

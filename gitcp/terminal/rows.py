@@ -147,10 +147,12 @@ def format_changes(added: int, removed: int) -> str:
 
 
 def colour_numbers(numbers: str) -> Line:
-    """Numbers of format_changes() in colours."""
+    """Numbers of format_changes(), or the first of them, in colours."""
     plus, sign, minus = numbers.partition(" -")
-    if not sign or not plus.startswith("+"):
+    if not plus.startswith("+"):
         return [(numbers, "")]
+    if not sign:
+        return [(plus, "green")]
     return [(plus, "green"), (" ", ""), (f"-{minus}", "red")]
 
 

@@ -3,8 +3,8 @@ came of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +12,7 @@ from gitcp.agents.reading import prompts_done
 from gitcp.checkpoints.format import schema
 from gitcp.steps import handover_text
 from gitcp.terminal.history import build_commit_row
+from gitcp.terminal.origins import describe_other_author
 from gitcp.terminal.rows import NO_LIMIT, colour_numbers, count_tasks, draw_row, format_changes
 from gitcp.terminal.usage import count_session, describe_stored, format_usage
 from gitcp.text import prompt_text
@@ -22,6 +23,7 @@ from gitcp.text.spans import (
     count_cells,
     count_noun,
     escape_part,
+    format_number,
     join_words,
     pad,
     split_rows,
@@ -31,6 +33,7 @@ from gitcp.text.spans import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.agents.reading.prompts_done import Deed, Prompted
+    from gitcp.checkpoints.format.line_authors import Author
     from gitcp.checkpoints.format.schema import Part
     from gitcp.text.record_types import Record
     from gitcp.text.spans import Ago, Line
@@ -59,7 +62,8 @@ class View:
 
     width: cells of a line, NO_LIMIT for any.  full: nothing cut, and each call.  talk: with what
     came of the prompts.  whole: also the prompts that led to other commits.  verbose: with what is
-    stored of each session.  with_hint: with what to type next.
+    stored of each session.  with_hint: with what to type next.  root: of the repository, '' if it
+    is not known.
     """
 
     ago: Ago
@@ -69,6 +73,7 @@ class View:
     whole: bool = False
     verbose: bool = False
     with_hint: bool = False
+    root: str = ""
 
 
 def draw_commits(checkpoints: Sequence[Record], view: View) -> Iterator[Line]:
@@ -81,14 +86,18 @@ def draw_commits(checkpoints: Sequence[Record], view: View) -> Iterator[Line]:
     if checkpoints:
         name = abbreviate(_identify_commit(checkpoints[0]))
     if name and view.with_hint:
+        going_on = name
+        if not checkpoints[0]["linked"]:
+            going_on = shorten_id(checkpoints[0]["contents"][0]["session_id"])
         yield []
-        more = f"'gitcp show -p {name}' adds the change, 'gitcp resume {name}' goes on"
+        more = f"'gitcp show -p {name}' adds the change, 'gitcp resume {going_on}' goes on"
         yield [(more, "dim")]
 
 
 def _identify_commit(checkpoint: Record) -> str:
-    commits = checkpoint.get("commits") or ()
-    return str(commits[0]["oid"]) if commits else ""
+    for commit in checkpoint.get("commits") or ():
+        return str(commit["oid"])
+    return ""
 
 
 def _draw_commit(checkpoints: Sequence[Record], view: View) -> Iterator[Line]:
@@ -96,27 +105,56 @@ def _draw_commit(checkpoints: Sequence[Record], view: View) -> Iterator[Line]:
     parts = _list_parts(checkpoints)
     for commit in commits[:_COMMITS]:
         yield draw_row(_build_row(commit, view), view.width)
-    if len(commits) > _COMMITS:
-        yield [(f"and {count_noun(len(commits) - _COMMITS, 'more commit')}", "dim")]
-    if commits:
-        lines = _describe_lines(commits[0], parts)
+        lines = _describe_lines(commit, parts)
         if lines:
             yield [(f"lines: {lines}", "")]
+    left = len(commits) - _COMMITS
+    if left > 0:
+        yield [(f"and {count_noun(left, 'more commit')}", "dim")]
     for checkpoint in checkpoints:
         yield from _draw_stored(checkpoint, view, has_commit=bool(commits))
     commit = commits[0] if commits else {}
-    for part in schema.fold_tasks(parts):
+    for part in _sort_sessions(parts, commit):
         yield []
         yield from _draw_session(part, parts, commit, view)
 
 
 def _list_parts(checkpoints: Sequence[Record]) -> list[Any]:
-    """The sessions of checkpoints, each once, as the last has it."""
-    parts = {}
+    """The sessions of checkpoints, each once, as the newest has it."""
+    found: list[Any] = []
     for checkpoint in checkpoints:
         for part in checkpoint.get("contents", ()):
-            parts[part["session_id"]] = part
+            found.append({**part, "linked": checkpoint["linked"]})
+    found.sort(key=_get_time)
+    parts = {part["session_id"]: part for part in found}
     return list(parts.values())
+
+
+def _get_time(part: Any) -> str:
+    return str(part.get("created_at") or "")
+
+
+def _sort_sessions(parts: Sequence[Any], commit: Shown) -> list[Part]:
+    """The sessions with their tasks folded in, those first that wrote most of a commit."""
+
+    def count_lines(session: Part) -> int:
+        name = session["session_id"]
+        count = count_session(commit, name)
+        for task in _list_tasks(name, parts):
+            count += count_session(commit, task["session_id"])
+        return count
+
+    return sorted(schema.fold_tasks(parts), key=count_lines, reverse=True)
+
+
+def _list_tasks(session_id: str, parts: Sequence[Any]) -> list[Any]:
+    """The sessions that are tasks of a session, or tasks of these."""
+    tasks: list[Any] = []
+    for part in parts:
+        if part.get("parent") == session_id:
+            others = [one for one in parts if one is not part]
+            tasks += [part, *_list_tasks(part["session_id"], others)]
+    return tasks
 
 
 def _build_row(commit: Shown, view: View) -> Any:
@@ -159,56 +197,195 @@ def _draw_stored(checkpoint: Record, view: View, *, has_commit: bool) -> Iterato
         yield [(", ".join(filter(None, facts)), "dim")]
 
 
+@dataclass(slots=True)
+class _Names:
+    """How paths are shown.  root: of the repository where the agent worked, with a slash, '' if it
+    is not known.  known: paths in the repository."""
+
+    root: str
+    known: Collection[str]
+
+    def find(self, path: str) -> str:
+        """A path as the repository has it; else as the agent does."""
+        if self.root and path.startswith(self.root):
+            return path.removeprefix(self.root)
+        return _find_end(path, self.known) or path
+
+
+def _find_end(path: str, known: Collection[str]) -> str:
+    """The one of the known paths with which a path ends; '' for none."""
+    parts = path.split("/")
+    for start in range(len(parts)):
+        end = "/".join(parts[start:])
+        if end in known:
+            return end
+    return ""
+
+
+def _find_names(done: Sequence[Prompted], known: Collection[str], root: str) -> _Names:
+    """How the paths of a transcript are shown.  root: of the repository here.  That of another
+    clone is found by a path that the repository has, too."""
+    paths = []
+    for prompted in done:
+        paths += [deed.text for deed in prompted.deeds if deed.is_of_file]
+    if root and any(path.startswith(f"{root}/") for path in paths):
+        return _Names(f"{root}/", known)
+    for path in paths:
+        end = _find_end(path, known)
+        if end and end != path:
+            return _Names(path.removesuffix(end), known)
+    return _Names("", known)
+
+
+@dataclass(slots=True)
+class _Share:
+    """What a prompt wrote of a commit.  prompt: its text as it was recorded.  files: path -> added
+    lines, 0 for none, or if it is not known how many.  deleted: paths."""
+
+    prompt: str = ""
+    files: dict[str, int] = field(default_factory=dict)
+    deleted: list[str] = field(default_factory=list)
+
+    def take(self, other: _Share) -> None:
+        """Add what another turn of the prompt wrote."""
+        for path, lines in other.files.items():
+            self.files[path] = self.files.get(path, 0) + lines
+        self.deleted += other.deleted
+
+
+@dataclass(slots=True)
+class _Story:
+    """A session behind a commit.  done: its prompts.  shares: number of a prompt -> what it wrote
+    of the commit.  lost: what prompts wrote that are not among them.  names: of paths.  files: of
+    the commit, with the lines that it adds to each, by session or a word of WHO."""
+
+    session: Any
+    done: Sequence[Prompted]
+    shares: dict[int, _Share]
+    lost: list[_Share]
+    names: _Names
+    files: dict[str, dict[str, int]]
+
+    def choose(self) -> Sequence[Prompted]:
+        """The prompts that led to the commit: those whose lines it has, else those recorded, else
+        of those since the session's commit before the ones that wrote its files, else the last."""
+        session = self.session
+        numbers = set(self.shares)
+        if not numbers:
+            prompts = {one.number: one.prompt for one in self.done}
+            turns = session.get("linked_turns") or ()
+            numbers = {prompt_text.find_number(prompts, turn) for turn in turns} - {0}
+        if numbers:
+            return [one for one in self.done if one.number in numbers]
+        if self.lost:
+            return []
+        start = session.get("checkpoint_transcript_start")
+        if not isinstance(start, int):
+            start = 0
+        since = [one for one in self.done if one.line >= start]
+        if not since:
+            since = list(self.done[-1:])
+        wrote = [one for one in since if _list_wrote(one, session["files"], self.names)]
+        return wrote or since[-1:]
+
+    def find_share(self, prompted: Prompted) -> _Share:
+        """What a prompt wrote of the commit: also the files of which it is not recorded who wrote
+        some lines, if the transcript has them."""
+        share = self.shares.get(prompted.number, _Share())
+        found = _Share("", dict(share.files), share.deleted)
+        if not self.session.get("linked"):
+            return found
+        for deed in _list_wrote(prompted, self.files, self.names):
+            path = self.names.find(deed.text)
+            if not {"unknown", "unrecorded"}.isdisjoint(self.files[path]):
+                found.files.setdefault(path, 0)
+        return found
+
+    def count_others(self, prompted: Prompted) -> int:
+        """The files that a prompt wrote and the commit does not change."""
+        if not self.files:
+            return 0
+        names = {self.names.find(deed.text) for deed in prompted.list_written()}
+        return len(names - self.files.keys())
+
+
+def _tell_story(session: Any, parts: Sequence[Any], commit: Shown, view: View) -> _Story:
+    done = prompts_done.list_prompted(session.get("transcript") or b"", session["agent"])
+    files = ensure_object(commit.get("files"))
+    names = _find_names(done, {*files, *session["files"]}, view.root)
+    story = _Story(session, done, {}, [], names, files)
+    prompts = {one.number: one.prompt for one in done}
+    for turn in session.get("wrote") or ():
+        share = _Share(turn["prompt"], turn["files"], turn["deleted"])
+        _add_share(story, prompt_text.find_number(prompts, turn), share)
+    for task in _list_tasks(session["session_id"], parts):
+        if task["wrote"]:
+            number = _find_giver(task, done)
+            for turn in task["wrote"]:
+                _add_share(story, number, _Share("", turn["files"], turn["deleted"]))
+    return story
+
+
+def _add_share(story: _Story, number: int, share: _Share) -> None:
+    """Add a share to the prompt of a number, 0 if it is not in the transcript."""
+    if not number and not share.prompt and story.done:
+        number = story.done[-1].number
+    if number:
+        story.shares.setdefault(number, _Share()).take(share)
+    else:
+        story.lost.append(share)
+
+
+def _find_giver(task: Any, done: Sequence[Prompted]) -> int:
+    """The number of the prompt that gave a task, by the time at which it began; 0 for none."""
+    begun = prompts_done.list_prompted(task.get("transcript") or b"", task["agent"])
+    number = 0
+    for prompted in done:
+        if not number or not begun or prompted.start <= begun[0].start:
+            number = prompted.number
+    return number
+
+
 def _draw_session(part: Part, parts: Sequence[Any], commit: Shown, view: View) -> Iterator[Line]:
     """A session behind a commit."""
     session: Any = part
-    done = prompts_done.list_prompted(session.get("transcript") or b"", part["agent"])
-    chosen = done if view.whole else _choose_prompted(session, done)
-    yield [
-        ("session ", ""),
-        (shorten_id(part["session_id"]), "yellow"),
-        (", ", ""),
-        (part["agent"] or "Agent", "green"),
-        (_describe_session(session, chosen, done), ""),
-    ]
+    story = _tell_story(session, parts, commit, view)
+    chosen = story.choose()
+    name = shorten_id(part["session_id"])
+    agent = part["agent"] or "Agent"
+    words = _describe_session(session, chosen, story.done)
+    head: Line = [("session ", ""), (name, "yellow")]
+    head += [(", ", ""), (agent, "green"), (words, "")]
+    yield head
     yield from _draw_facts(session, parts, commit, view)
-    if not chosen:
+    if not chosen and not story.lost:
         for prompt in prompt_text.list_names(part["asked"]):
             yield from draw_prompt(prompt, view)
-        return
-    for prompted in chosen:
-        yield from draw_prompted(prompted, session, view)
-    others = len(done) - len(chosen)
-    if others:
+    shown = chosen
+    if view.whole:
+        shown = story.done
+    for prompted in shown:
+        yield from draw_prompt(prompted.prompt, view)
+        if not view.talk:
+            continue
+        if view.full or not commit or prompted not in chosen:
+            yield from _draw_done(prompted, session["files"], story.names, view)
+        else:
+            yield from _draw_share(story.find_share(prompted), view)
+            yield from _draw_rest(prompted, story.count_others(prompted), view)
+    for share in story.lost:
+        if share.prompt:
+            yield from draw_prompt(share.prompt, view)
+        if view.talk:
+            yield from _draw_share(share, view)
+    others = len(story.done) - len(shown)
+    if others and shown:
         yield [(f"  … {count_noun(others, 'other prompt')}: --all", "dim")]
 
 
-def _choose_prompted(session: Any, done: Sequence[Prompted]) -> Sequence[Prompted]:
-    """The prompts that led to a commit: those recorded, else of those since the session's commit
-    before the ones that wrote its files, else the last."""
-    prompts = {one.number: one.prompt for one in done}
-    turns = session.get("linked_turns") or ()
-    numbers = {prompt_text.find_number(prompts, turn) for turn in turns} - {0}
-    if numbers:
-        return [one for one in done if one.number in numbers]
-    start = session.get("checkpoint_transcript_start")
-    first = start if isinstance(start, int) else 0
-    since = [one for one in done if one.line >= first] or done[-1:]
-    wrote = [one for one in since if _list_wrote(one, session)]
-    return wrote or since[-1:]
-
-
-def _list_wrote(prompted: Prompted, session: Any) -> list[Deed]:
+def _list_wrote(prompted: Prompted, files: Collection[str], names: _Names) -> list[Deed]:
     """The edits of a prompt in files of the commit."""
-    return [d for d in prompted.list_written() if _find_name(d.text, session) in session["files"]]
-
-
-def _find_name(path: str, session: Any) -> str:
-    """A path as the commit has it; else as the agent does."""
-    for name in session["files"]:
-        if path == name or path.endswith(f"/{name}"):
-            return str(name)
-    return path
+    return [deed for deed in prompted.list_written() if names.find(deed.text) in files]
 
 
 def _describe_session(session: Any, chosen: Sequence[Prompted], done: Sequence[Prompted]) -> str:
@@ -276,24 +453,22 @@ def _draw_facts(session: Any, parts: Sequence[Any], commit: Shown, view: View) -
         yield [(f"  task {path}", "dim")]
 
 
-def draw_prompted(prompted: Prompted, session: Any, view: View) -> Iterator[Line]:
-    """A prompt and what came of it.  session: with its files."""
+def draw_prompted(prompted: Prompted, files: Collection[str], view: View) -> Iterator[Line]:
+    """A prompt and what came of it, by the transcript.  files: paths that the repository has."""
     yield from draw_prompt(prompted.prompt, view)
     if view.talk:
-        yield from _draw_done(prompted, session, view)
+        names = _find_names([prompted], files, view.root)
+        yield from _draw_done(prompted, files, names, view)
 
 
 def draw_prompt(prompt: str, view: View) -> Iterator[Line]:
     """A prompt: `> ` and its lines, of which the last are left out if they are many."""
     name = prompt_text.name_prompt(prompt) or prompt
+    rows = split_rows(name.strip())
     if not view.full:
-        rows = [row for row in split_rows(name.strip()) if row.strip()]
-    else:
-        rows = []
-    if view.full:
-        rows = split_rows(name.strip())
+        rows = [row for row in rows if row.strip()]
     if not view.talk:
-        rows = rows[:1]
+        del rows[1:]
     yield from _draw_block("> ", rows, view, _LINES, _CUT)
 
 
@@ -319,20 +494,38 @@ def _draw_block(sign: str, rows: Sequence[str], view: View, most: int, cut: int)
         yield [(f"    … {count_noun(left, 'more line')}: --full", "dim")]
 
 
-def _draw_done(prompted: Prompted, session: Any, view: View) -> Iterator[Line]:
-    """What came of a prompt: each file that was written, the other calls in a line, the last
-    words; in full, all of it in its order."""
+def _draw_done(
+    prompted: Prompted, files: Collection[str], names: _Names, view: View
+) -> Iterator[Line]:
+    """What came of a prompt: each of files that was written, or all if none was, the other calls in
+    a line, the last words; in full, all of it in its order."""
     if view.full:
         for deed in prompted.deeds:
-            yield from _draw_deed(deed, session, view)
+            yield from _draw_deed(deed, names, view)
         return
     written = prompted.list_written()
-    own = _list_wrote(prompted, session)
-    for deed in own or written:
-        yield _draw_call("wrote", _find_name(deed.text, session), deed, view)
-    if own and len(written) > len(own):
-        others = count_noun(len(written) - len(own), "other file")
-        yield [(f"    wrote   {others}", "dim")]
+    own = _list_wrote(prompted, files, names) or written
+    for deed in own:
+        yield _draw_call("wrote", names.find(deed.text), _format_deed(deed), view)
+    yield from _draw_rest(prompted, len(written) - len(own), view)
+
+
+def _draw_share(share: _Share, view: View) -> Iterator[Line]:
+    """What a prompt wrote of a commit."""
+    for path, lines in share.files.items():
+        numbers = ""
+        if lines:
+            numbers = f"+{format_number(lines)}"
+        yield _draw_call("wrote", path, numbers, view)
+    for path in share.deleted:
+        yield _draw_call("deleted", path, "", view)
+
+
+def _draw_rest(prompted: Prompted, others: int, view: View) -> Iterator[Line]:
+    """What came of a prompt besides the files that were named.  others: the number of the other
+    files."""
+    if others:
+        yield [(f"    wrote   {count_noun(others, 'other file')}", "dim")]
     counts = []
     for kind, verb, noun in _COUNTED:
         count = prompted.count(kind)
@@ -346,36 +539,46 @@ def _draw_done(prompted: Prompted, session: Any, view: View) -> Iterator[Line]:
         yield from _draw_block("said: ", rows, view, _WORDS, _WORDS - 1)
 
 
-def _draw_deed(deed: Deed, session: Any, view: View) -> Iterator[Line]:
+def _draw_deed(deed: Deed, names: _Names, view: View) -> Iterator[Line]:
     if deed.kind == prompts_done.SAID:
         yield from _draw_block("said: ", split_rows(deed.text.strip()), view, 0, 0)
         return
-    if deed.text:
-        text = _find_name(deed.text, session)
-    else:
-        text = deed.name
-    yield _draw_call(_VERBS[deed.kind], text, deed, view)
+    text = deed.text or deed.name
+    if deed.is_of_file:
+        text = names.find(text)
+    yield _draw_call(_VERBS[deed.kind], text, _format_deed(deed), view)
 
 
-def _draw_call(verb: str, text: str, deed: Deed, view: View) -> Line:
-    numbers = format_changes(deed.added, deed.removed)
-    start: Line = [(f"    {verb:{_VERB}}", "dim")]
-    if view.width == NO_LIMIT:
-        return [*start, (join_words(text), ""), (f"  {numbers}" if numbers else "", "")]
-    room = view.width - 4 - _VERB - (count_cells(numbers) + 2 if numbers else 0)
-    line = [*start, (pad(text, max(1, room)), "")]
+def _format_deed(deed: Deed) -> str:
+    return format_changes(deed.added, deed.removed)
+
+
+def _draw_call(verb: str, text: str, numbers: str, view: View) -> Line:
+    line: Line = [(f"    {verb:{_VERB}}", "dim")]
+    numbered: Line = []
     if numbers:
-        line += [("  ", ""), *colour_numbers(numbers)]
-    return line
+        numbered = [("  ", ""), *colour_numbers(numbers)]
+    if view.width == NO_LIMIT:
+        text = join_words(text)
+    else:
+        room = view.width - 4 - _VERB
+        if numbers:
+            room -= count_cells(numbers) + 2
+        text = pad(text, max(1, room))
+    line.append((text, ""))
+    return line + numbered
 
 
-def describe_nothing(commit: Shown, newest: str) -> list[Line]:
-    """That no session wrote in a commit, and the newest commit before it in which one did, '' for
-    none."""
-    name = abbreviate(commit["oid"])
-    lines: list[Line] = [
-        [(f"{name} was written by {commit['author']}: no session wrote in it", "")]
-    ]
+def describe_nothing(oid: str, person: str, author: Author, newest: str) -> list[Line]:
+    """That no session wrote in a commit.  person: whose commit it is.  author: of its lines.
+    newest: the newest commit before it in which one wrote, '' for none."""
+    name = abbreviate(oid)
+    if author["who"] == "person":
+        said = f"{name} was written by {person}: no session wrote in it"
+    else:
+        words = describe_other_author(author["who"], author["agent"], person, oid)
+        said = f"{name}, by {person}: {words}"
+    lines: list[Line] = [[(said, "")]]
     if newest:
         lines.append([(f"the newest with one: 'gitcp show {abbreviate(newest)}'", "dim")])
     return lines

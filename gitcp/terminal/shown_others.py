@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gitcp.agents.reading import prompts_done
 from gitcp.steps import handover_text
@@ -153,9 +152,8 @@ def draw_saved(checkpoint: Record, view: View) -> Iterator[Line]:
     if view.talk:
         start = 0 if view.whole else checkpoint["start"]
         done = prompts_done.list_prompted(checkpoint["transcript"], checkpoint["agent"])
-        session: Any = {"files": checkpoint["files"]}
         for prompted in [one for one in done if one.line >= start] or done[-1:]:
-            yield from draw_prompted(prompted, session, view)
+            yield from draw_prompted(prompted, checkpoint["files"], view)
 
 
 def draw_point(record: Record, view: View) -> Iterator[Line]:

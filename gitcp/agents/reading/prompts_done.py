@@ -43,6 +43,11 @@ class Deed:
     added: int = 0
     removed: int = 0
 
+    @property
+    def is_of_file(self) -> bool:
+        """Whether the text may be the path of a file."""
+        return self.kind in (WRITE, READ, FAILED)
+
     def count_edit(self, old: str, new: str) -> None:
         """Add the lines of an edit of one text into another."""
         before = [encode_line(line) for line in old[:_MOST].splitlines()]

@@ -9,7 +9,7 @@ from gitcp.commands import JSON, OFFLINE, make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.extras.reports import stored_sessions, workspace
 from gitcp.git import decode_name
-from gitcp.git.objects import Objects, pack_care, read_commit
+from gitcp.git.objects import Objects, pack_care
 from gitcp.git.objects.object_lists import read_names
 from gitcp.git.repo import Repo
 from gitcp.link import commits
@@ -80,7 +80,7 @@ def _show_in(repo: Repo, args: Namespace) -> None:
         try:
             records = named.show_trees(opened, args.name, lazy=not args.json)
         except commits.NoSession as e:
-            _show_nothing(opened, e.oid, args)
+            _show_nothing(opened, e, args)
             return
         if args.transcript:
             write_transcripts(records)
@@ -91,12 +91,12 @@ def _show_in(repo: Repo, args: Namespace) -> None:
                 patches = [named.choose_patch(opened, r) for r in records]
             else:
                 patches = []
-            lines = draw_records(records, _read_view(args))
+            lines = draw_records(records, _read_view(opened, args))
             texts = chain(cli.choose_drawing()(lines), _read_patches(opened, patches))
             cli.page_texts(texts, has_patch=args.patch)
 
 
-def _read_view(args: Namespace) -> shown.View:
+def _read_view(repo: Repo, args: Namespace) -> shown.View:
     return shown.View(
         term.format_since,
         cli.read_width() or rows.NO_LIMIT,
@@ -105,17 +105,18 @@ def _read_view(args: Namespace) -> shown.View:
         args.all or args.full,
         args.verbose,
         with_hint=not (args.patch or args.full),
+        root=repo.top or "",
     )
 
 
-def _show_nothing(repo: Repo, oid: str, args: Namespace) -> None:
+def _show_nothing(repo: Repo, nothing: commits.NoSession, args: Namespace) -> None:
     """Say of a commit that no session is behind it."""
     if args.json or args.transcript:
         return
-    commit = read_commit(repo.objects, oid)
-    author = read_names(repo, {oid})[oid] if commit else ""
+    oid = nothing.oid
+    person = read_names(repo, {oid})[oid]
     newest = commits.find_newest_with_session(repo, oid)
-    cli.page_lines(shown.describe_nothing({"oid": oid, "author": author}, newest), paged=False)
+    cli.page_lines(shown.describe_nothing(oid, person, nothing.author, newest), paged=False)
     if args.patch:
         patch = [("show", "--format=", oid)]
     else:
@@ -125,10 +126,16 @@ def _show_nothing(repo: Repo, oid: str, args: Namespace) -> None:
 
 
 def _read_patches(repo: Repo, asked: Iterable[Sequence[str]]) -> Iterator[str]:
-    """git's lines about what some records changed, in the forms of choose_patch()."""
+    """git's lines about what some records changed, in the forms of choose_patch(); those of a
+    commit once."""
     escape = cli.show_escaped if sys.stdout.isatty() else str
     colour = f"--color={'always' if cli.has_colour() else 'never'}"
-    for name, *rest in filter(None, asked):
+    told: list[Sequence[str]] = []
+    for words in asked:
+        if not words or words in told:
+            continue
+        told.append(words)
+        name, *rest = words
         yield "\n"
         for line in repo.git.stream_records(name, colour, "-p", *rest, "--", sep=b"\n"):
             yield f"{escape(decode_name(line))}\n"

@@ -112,6 +112,8 @@ def test_what_was_committed_while_the_hooks_were_silenced_is_unrecorded(world: W
 def test_what_a_colleague_commits_without_gitcp_is_unrecorded(world: World) -> None:
     commit(world, "theirs.txt", 1, author="colleague@example.com")
     assert of_file(world, "theirs.txt") == "unrecorded"
+    shown = world.gitcp("show")
+    assert "by a program it did not see\n" in shown and "no session" not in shown
     line = world.gitcp("blame", "theirs.txt")
     assert "(A U Thor " in line
     assert "(? " in world.gitcp("blame", "--mark-unknown", "theirs.txt")

@@ -272,6 +272,7 @@ def test_strange_metadata_is_no_crash(metadata: Json) -> None:
     part |= {"linked_turns": [], "asked": []}
     checkpoint: Json = {
         "checkpoint_id": "0" * 12,
+        "linked": True,
         "commits": [],
         "branch": "",
         "strategy": "",
