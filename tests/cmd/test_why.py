@@ -335,11 +335,17 @@ def test_a_subagents_line_that_is_not_committed_is_told_with_its_task(
     a.event("PreToolUse", **call)
     world.write("f.txt", "one\ntwo\n")
     a.event("PostToolUse", tool_response={}, **call)
+    command = {"command": "echo one > new.txt; rm -rf old"}
+    shell = {**call, "tool_name": "Bash", "tool_input": command, "tool_use_id": "toolu_b"}
+    a.event("PreToolUse", **shell)
+    world.write("new.txt", "one\n")
+    a.event("PostToolUse", tool_response={}, **shell)
     theirs = a.transcript.with_suffix("") / "subagents" / "agent-agentone.jsonl"
     theirs.parent.mkdir(parents=True)
     said: list[dict[str, Any]] = [
         {"type": "text", "text": "I add two."},
         {"type": "tool_use", "id": "toolu_w", "name": "Write", "input": edit},
+        {"type": "tool_use", "id": "toolu_b", "name": "Bash", "input": command},
     ]
     line = {"type": "assistant", "isSidechain": True, "message": {"content": said}}
     theirs.write_text(json.dumps(line) + "\n")
@@ -350,3 +356,4 @@ def test_a_subagents_line_that_is_not_committed_is_told_with_its_task(
     at = lines.index("task: count")
     assert lines[at + 1 : at + 3] == ["      Count to two", "said: I add two."]
     assert "      2 +two" in lines
+    assert f" `{command['command']}`\n" in world.gitcp("rewind", "--list")

@@ -105,11 +105,13 @@ def find_detail(arguments: object) -> str:
     return ids_.replace_surrogates(" ".join(detail.split()))
 
 
-def describe_calls(data: bytes, ids: Collection[str]) -> dict[str, str]:
+def describe_calls(
+    data: bytes, ids: Collection[str], *, of_subagent: bool = False
+) -> dict[str, str]:
     """id -> the command of a call, or another part of its input that describes it, on one line;
-    for those of the calls that the transcript has."""
+    for those of the calls that the transcript, of_subagent or a session's, has."""
     found: dict[str, str] = {}
-    for item in list_items(_pick_lines(data, ids)):
+    for item in list_items(_pick_lines(data, ids), of_subagent):
         if item["kind"] == "call":
             for call_id in (i for i in ids if is_call(i, item["id"], item["input"])):
                 found[call_id] = find_detail(item["input"]) or item["name"]

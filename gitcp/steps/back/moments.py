@@ -5,10 +5,12 @@ Edits that were cut from the journal are read from the refs of their sessions.
 
 from __future__ import annotations
 
+from gitcp.agents import locate_subagent_transcript
 from gitcp.agents.reading import conversation
 from gitcp.checkpoints import redactor, transcripts
 from gitcp.errors import Error
 from gitcp.git.objects import edit_tree
+from gitcp.record import journal
 from gitcp.record.journal import credit
 from gitcp.record.journal.line_kinds import Edit, Opening
 from gitcp.record.session import others
@@ -210,15 +212,39 @@ def _read_commands(repo: Repo, session_id: str, calls: set[str]) -> dict[str, st
     path = state.get("transcript_path")
     if not isinstance(path, str):
         return {}
-    try:
-        data = transcripts.read_live(path)
-    except OSError:
-        return {}
-    commands = conversation.describe_calls(data, calls)
+    commands = conversation.describe_calls(_read_live(path), calls)
+    for agent_id in _list_subagents(repo, session_id, calls - commands.keys()):
+        try:
+            agent = str(state.get("agent_type") or "")
+            other = locate_subagent_transcript(agent, path, agent_id)
+        except Error:
+            continue  # the client or the id has none
+        if other:
+            data = _read_live(other)
+            commands |= conversation.describe_calls(data, calls, of_subagent=True)
     if not commands:
         return {}
     redact = redactor.make_redaction(repo, session_id)
     return {call: redact(command) for call, command in commands.items()}
+
+
+def _read_live(path: str) -> bytes:
+    """A transcript of a client as it is now; b"" if it is not there."""
+    try:
+        return transcripts.read_live(path)
+    except OSError:
+        return b""
+
+
+def _list_subagents(repo: Repo, session_id: str, calls: set[str]) -> set[str]:
+    """The subagents of a session that made some of these calls."""
+    agent_ids: set[str] = set()
+    if not calls:
+        return agent_ids
+    for line in journal.read_journal(repo):
+        if isinstance(line, Opening) and line.session == session_id and line.call in calls:
+            agent_ids.add(line.agent)
+    return agent_ids - {""}
 
 
 def describe_place(point: Point) -> str:
