@@ -4,7 +4,7 @@ came of them."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -46,6 +46,7 @@ _CUT = 10
 _WORDS = 4  # lines of what an agent said last
 _COMMITS = 5  # that carry the same
 _VERB = 8  # cells of `wrote`
+_INSIDE = "  "  # before what a subagent did
 _WIDE = 80  # cells of a line without a terminal
 _COUNTED = (  # kind of a deed, and what is said of many
     (prompts_done.READ, "read", "time"),
@@ -310,7 +311,9 @@ class _Story:
 
 
 def _tell_story(session: Any, parts: Sequence[Any], commit: Shown, view: View) -> _Story:
-    done = prompts_done.list_prompted(session.get("transcript") or b"", session["agent"])
+    transcript = session.get("transcript") or b""
+    subagents = session.get("subagents")
+    done = prompts_done.list_prompted(transcript, session["agent"], subagents)
     files = ensure_object(commit.get("files"))
     names = _find_names(done, {*files, *session["files"]}, view.root)
     story = _Story(session, done, {}, [], names, files)
@@ -547,6 +550,12 @@ def _draw_deed(deed: Deed, names: _Names, view: View) -> Iterator[Line]:
     if deed.is_of_file:
         text = names.find(text)
     yield _draw_call(_VERBS[deed.kind], text, _format_deed(deed), view)
+    inside = view
+    if view.width != NO_LIMIT:
+        inside = replace(view, width=view.width - len(_INSIDE))
+    for inner in deed.inner:
+        for line in _draw_deed(inner, names, inside):
+            yield [(_INSIDE, ""), *line]
 
 
 def _format_deed(deed: Deed) -> str:

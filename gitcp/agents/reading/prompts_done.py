@@ -16,7 +16,7 @@ from gitcp.text.pairing import pair_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.text.record_types import Item
 
@@ -35,13 +35,15 @@ _MOST = 200_000  # characters of a text that are compared
 @dataclass(slots=True)
 class Deed:
     """A call, or words (SAID).  FAILED is an edit that failed or was refused.  text: the words, a
-    path, or what describes a call.  added, removed: lines of an edit."""
+    path, or what describes a call.  added, removed: lines of an edit.  inner: what the subagent did
+    that the call started, if its transcript is known."""
 
     kind: str
     text: str
     name: str = ""
     added: int = 0
     removed: int = 0
+    inner: list[Deed] = field(default_factory=list)
 
     @property
     def is_of_file(self) -> bool:
@@ -92,42 +94,63 @@ class Prompted:
         return ""
 
 
-def list_prompted(transcript: bytes, agent: str) -> list[Prompted]:
-    """The prompts of a transcript, each with what came of it.  agent: its name or type."""
+def list_prompted(
+    transcript: bytes, agent: str, tasks: Mapping[str, bytes] | None = None
+) -> list[Prompted]:
+    """The prompts of a transcript, each with what came of it.
+
+    agent: its name or type.  tasks: id of a call -> the transcript of the subagent that it
+    started."""
     items = [*list_items(transcript)]
-    failed = {item["id"] for item in items if item["failed"]} - {""}
-    reading = _Reading({**_KINDS, **agents.find_client(agent).KINDS}, failed)
+    reading = _Reading(items, agent, tasks or {})
     found: list[Prompted] = []
     for item in items:
         time = parse_time(item["time"]) or 0
         if item["kind"] == "prompt":
-            found.append(Prompted(len(found) + 1, item["text"], item["line"], time, time))
+            number = len(found) + 1
+            found.append(Prompted(number, item["text"], item["line"], time, time))
             continue
         if not found:
             continue
         last = found[-1]
         last.end = max(last.end, time)
-        if item["kind"] == "answer":
-            last.deeds.append(Deed(SAID, item["text"]))
-        elif item["kind"] == "call":
-            last.deeds += reading.list_deeds(item)
+        last.deeds += reading.list_deeds(item)
     return found
 
 
-class _Reading:
-    """Reads calls.  kinds: name of a tool -> what it does.  failed: ids of calls."""
+def _list_task(transcript: bytes, agent: str, tasks: Mapping[str, bytes]) -> list[Deed]:
+    """What a subagent did."""
+    items = [*list_items(transcript, of_subagent=True)]
+    reading = _Reading(items, agent, tasks)
+    deeds: list[Deed] = []
+    for item in items:
+        deeds += reading.list_deeds(item)
+    return deeds
 
-    def __init__(self, kinds: Mapping[str, str], failed: Collection[str]) -> None:
-        self._kinds = kinds
-        self._failed = failed
+
+class _Reading:
+    """Reads the items of a transcript.  agent, tasks: as for list_prompted()."""
+
+    def __init__(self, items: Sequence[Item], agent: str, tasks: Mapping[str, bytes]) -> None:
+        self._kinds = {**_KINDS, **agents.find_client(agent).KINDS}
+        self._failed = {item["id"] for item in items if item["failed"]} - {""}
+        self._agent = agent
+        self._tasks = tasks
         self._contents: dict[str, str] = {}  # path -> what was written there last
 
-    def list_deeds(self, call: Item) -> Iterator[Deed]:
-        """A call, or each edit that it makes."""
+    def list_deeds(self, item: Item) -> Iterator[Deed]:
+        """What an item tells: words, a call, or each edit that it makes."""
+        if item["kind"] == "answer":
+            yield Deed(SAID, item["text"])
+        elif item["kind"] == "call":
+            yield from self._list_called(item)
+
+    def _list_called(self, call: Item) -> Iterator[Deed]:
         name = call["name"]
         kind = self._kinds.get(name, READ)
+        detail = find_detail(call["input"])
         if kind == WRITE and call["id"] in self._failed:
-            yield Deed(FAILED, find_detail(call["input"]), name)
+            yield Deed(FAILED, detail, name)
             return
         if kind == WRITE:
             edits = [*self._list_edits(call["input"])]
@@ -136,7 +159,11 @@ class _Reading:
                 return
         if kind not in (SHELL, TASK, WRITE):
             kind = READ
-        yield Deed(kind, find_detail(call["input"]), name)
+        deed = Deed(kind, detail, name)
+        if call["id"] in self._tasks:
+            others = dict(self._tasks)
+            deed.inner = _list_task(others.pop(call["id"]), self._agent, others)
+        yield deed
 
     def _list_edits(self, given: Any) -> Iterator[Deed]:
         arguments = ensure_object(given)

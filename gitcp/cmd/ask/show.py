@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import chain, groupby
 
+from gitcp.checkpoints import stored
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.extras.reports import stored_sessions, workspace
@@ -21,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from gitcp.text.record_types import Record
     from gitcp.text.spans import Line
@@ -91,9 +93,26 @@ def _show_in(repo: Repo, args: Namespace) -> None:
                 patches = [named.choose_patch(opened, r) for r in records]
             else:
                 patches = []
+            if args.full:
+                for record in records:
+                    _add_subagents(opened, record.get("checkpoint_id", ""), record.get("contents"))
             lines = draw_records(records, _read_view(opened, args))
             texts = chain(cli.choose_drawing()(lines), _read_patches(opened, patches))
             cli.page_texts(texts, has_patch=args.patch)
+
+
+def _add_subagents(repo: Repo, checkpoint_id: str, contents: Sequence[Any] | None) -> None:
+    """Add `subagents` to what sessions stored in a checkpoint: id of a call -> the transcript of
+    the subagent that it started."""
+    place = None
+    if contents:
+        place = stored.find_checkpoint(repo, checkpoint_id)
+    if place is None:
+        return
+    _, tree = place
+    tasks = stored.read_task_transcripts(repo.objects, checkpoint_id, tree)
+    for part in contents or ():
+        part["subagents"] = tasks
 
 
 def _read_view(repo: Repo, args: Namespace) -> shown.View:

@@ -38,3 +38,16 @@ def test_an_edit_that_failed_or_was_refused_wrote_nothing() -> None:
     written = [(deed.text, deed.added, deed.removed) for deed in prompted.list_written()]
     assert written == [("/w/a", 2, 1)]
     assert prompted.count(prompts_done.FAILED) == 2
+
+
+def test_a_call_has_what_its_subagent_did() -> None:
+    lines = [
+        build_entry("user", {"type": "text", "text": "Do it"}),
+        call("Agent", "1", description="look"),
+    ]
+    inner = json.loads(call("Bash", "2", command="ls -l"))
+    tasks = {"1": json.dumps({**inner, "isSidechain": True}).encode()}
+    [prompted] = prompts_done.list_prompted(b"\n".join(lines), "claude-code", tasks)
+    [task] = prompted.deeds
+    assert (task.kind, task.text) == (prompts_done.TASK, "look")
+    assert [(deed.kind, deed.text) for deed in task.inner] == [(prompts_done.SHELL, "ls -l")]
