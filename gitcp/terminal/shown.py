@@ -381,9 +381,10 @@ def _draw_session(part: Part, parts: Sequence[Any], commit: Shown, view: View) -
             yield from draw_prompt(share.prompt, view)
         if view.talk:
             yield from _draw_share(share, view)
-    others = len(story.done) - len(shown)
-    if others and shown:
-        yield [(f"  … {count_noun(others, 'other prompt')}: --all", "dim")]
+    left = len(story.done) - len(shown)
+    if left and shown:
+        others = count_noun(left, "other prompt")
+        yield [(f"  … {others}: --all", "dim")]
 
 
 def _list_wrote(prompted: Prompted, files: Collection[str], names: _Names) -> list[Deed]:
@@ -589,5 +590,6 @@ def describe_nothing(oid: str, person: str, author: Author, newest: str) -> list
         said = f"{name}, by {person}: {words}"
     lines: list[Line] = [[(said, "")]]
     if newest:
-        lines.append([(f"the newest with one: 'gitcp show {abbreviate(newest)}'", "dim")])
+        example = abbreviate(newest)
+        lines.append([(f"the newest with one: 'gitcp show {example}'", "dim")])
     return lines

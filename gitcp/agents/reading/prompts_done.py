@@ -132,8 +132,10 @@ class _Reading:
     """Reads the items of a transcript.  agent, tasks: as for list_prompted()."""
 
     def __init__(self, items: Sequence[Item], agent: str, tasks: Mapping[str, bytes]) -> None:
-        self._kinds = {**_KINDS, **agents.find_client(agent).KINDS}
-        self._failed = {item["id"] for item in items if item["failed"]} - {""}
+        client = agents.find_client(agent)
+        self._kinds = {**_KINDS, **client.KINDS}
+        self._failed = {item["id"] for item in items if item["failed"]}
+        self._failed.discard("")
         self._agent = agent
         self._tasks = tasks
         self._contents: dict[str, str] = {}  # path -> what was written there last
