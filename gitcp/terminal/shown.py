@@ -358,7 +358,9 @@ def _draw_session(part: Part, parts: Sequence[Any], commit: Shown, view: View) -
     agent = part["agent"] or "Agent"
     words = _describe_session(session, chosen, story.done)
     head: Line = [("session ", ""), (name, "yellow")]
-    head += [(", ", ""), (agent, "green"), (words, "")]
+    head.append((", ", ""))
+    head.append((agent, "green"))
+    head.append((words, ""))
     yield head
     yield from _draw_facts(session, parts, commit, view)
     if not chosen and not story.lost:
