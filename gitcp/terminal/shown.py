@@ -126,8 +126,9 @@ def _list_parts(checkpoints: Sequence[Record]) -> list[Any]:
     for checkpoint in checkpoints:
         for part in checkpoint.get("contents", ()):
             found.append({**part, "linked": checkpoint["linked"]})
-    found.sort(key=_get_time)
     parts = {part["session_id"]: part for part in found}
+    for part in sorted(found, key=_get_time):
+        parts[part["session_id"]] = part
     return list(parts.values())
 
 
