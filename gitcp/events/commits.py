@@ -358,7 +358,10 @@ def _look_for_unheard(repo: Repo) -> bool:
     whether it has."""
     from gitcp.record import unheard
 
-    if not unheard.is_look_due(repo):
+    compared = unheard.compare_list(repo)
+    if not compared.is_look_due:
+        if compared.grown:
+            unheard.date_list(repo, compared.grown)
         return False
 
     from gitcp.record.unheard import unrecorded

@@ -28,7 +28,8 @@ def look_at_head(repo: Repo) -> None:
         return
     message = ""
     try:
-        with open_context(repo) as ctx:
+        # What is lacking where these commits may come from is nothing that the command shows.
+        with open_context(repo) as ctx, console.Collected():
             if match.is_unseen(repo, ctx.head):
                 message = relink.link_pulled(ctx)
     except (Error, OSError) as e:

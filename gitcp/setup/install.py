@@ -10,16 +10,16 @@ import time
 from contextlib import contextmanager
 
 import gitcp
-from gitcp import agents
+from gitcp import agents, git
 from gitcp.errors import Error, format_error
-from gitcp.git import Git, decode_name, encode_name, files, gitdir, jj, worktrees
+from gitcp.git import Git, decode_name, encode_name, files, gitdir, jj
 from gitcp.git.files import exclusive, move_aside
 from gitcp.git.gitdir import is_tracked
 from gitcp.git.objects import Objects, object_lists
 from gitcp.git.repo import Repo
 from gitcp.lines.committed import recorded
-from gitcp.record import journal, locate_off, registered, stream
-from gitcp.record.journal.worktrees import look_as_stranger
+from gitcp.record import locate_off, registered, stream
+from gitcp.record.journal.worktrees import look_after_gap
 from gitcp.record.snapshot import own_index
 from gitcp.record.unheard import unrecorded
 from gitcp.setup import (
@@ -252,14 +252,18 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
 
 
 def _look_after_gap(repo: Repo) -> None:
-    """Look at each worktree in which sessions were recorded: it is not known who changed what while
-    nothing was."""
-    for root in worktrees.list_roots(repo):
-        if not os.path.lexists(os.path.join(root, ".git")):
-            continue
-        worktree = Repo.find(root)
-        if os.path.exists(worktree.join_own(journal.NAME)):
-            look_as_stranger(worktree, ())
+    """Look at each worktree: it is not known who changed what while nothing was recorded."""
+    look_after_gap(repo)
+    for top in sites.list_other_worktrees(repo):
+        try:
+            look_after_gap(Repo.find(top, _list_environment()))
+        except (Error, OSError) as e:
+            git.append_trace("install", f"'{top}': {e}")
+
+
+def _list_environment() -> dict[str, str]:
+    """The environment in which git looks for a repository by its directory alone."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def hook_folders(repo: Repo, record: Manifest) -> list[str]:
@@ -357,10 +361,9 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
 def _install_elsewhere(repo: Repo) -> Installed:
     """Install in the repository's other worktrees what their clients look for there."""
     installed = Installed([], [], [])
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     for top in sites.list_other_worktrees(repo):
         try:
-            there = install(Repo.find(top, outside), Options(worktree=True))
+            there = install(Repo.find(top, _list_environment()), Options(worktree=True))
         except (Error, OSError) as e:
             installed.notes.append(f"'{top}' is left out: {format_error(e)}")
         else:

@@ -191,8 +191,9 @@ class _Drawing:
         for text, colour in line:
             plain = escape_part(text)
             if count_cells(plain) > left:
-                fitting, _ = clip(plain, max(0, left - 1))
-                cut.append((f"{fitting}…", colour))
+                if left:
+                    fitting, _ = clip(plain, left - 1)
+                    cut.append((f"{fitting}…", colour))
                 break
             cut.append((plain, colour))
             left -= count_cells(plain)

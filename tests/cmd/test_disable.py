@@ -266,9 +266,12 @@ def test_it_is_not_known_who_wrote_what_changed_while_gitcp_was_disabled(world: 
     world.commit("a.txt")
     agent = world.agent("s")
     agent.turn("the first", {"a.txt": "one\n2\n3\n"})
+    world.git("config", "gitcp.look-budget", "0")
+    world.git("worktree", "add", "-q", "../broken")
+    (world.path.parent / "broken" / ".git").write_text("nothing\n")
     run("disable", cwd=world.path)
     (world.path / "a.txt").write_text("one\ntwo\n3\n")  # as by an agent, whose hooks are silent
-    run("enable", cwd=world.path)
+    assert run("enable", cwd=world.path).returncode == 0
     agent.turn("the third", {"a.txt": "one\ntwo\nthree\n"})
     world.commit("a.txt")
     told = [run("why", f"a.txt:{line}", cwd=world.path).stdout for line in (1, 2, 3)]

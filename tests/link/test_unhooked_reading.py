@@ -28,3 +28,17 @@ def test_a_checkpoint_that_no_hook_came_to_write_is_written_for_whoever_asks(wor
     [checkpoint_id] = world.commit("a.txt")
     hook.write_bytes(script)
     assert checkpoint_id in world.gitcp("show", "--json", "HEAD")
+
+
+def test_a_commit_that_begins_a_history_is_settled_beside_a_branch_of_single_lines(
+    world: World,
+) -> None:
+    agent = world.agent("s")
+    agent.turn("make it one", {"a.txt": "total = compute_total(1)\n"})
+    world.commit("a.txt")
+    world.git("commit", "-q", "--allow-empty", "-m", "more")
+    world.git("checkout", "-q", "--orphan", "new")
+    world.git(*BARE, "commit", "-q", "-m", "all of it")
+    agent.prompt("go on")
+    assert (world.path / ".git/gitcp/looked").read_text().startswith(world.head)
+    assert not (world.path / ".git/gitcp/warnings").exists()

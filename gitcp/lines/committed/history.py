@@ -179,7 +179,7 @@ def _join_parents(git: Git) -> Iterator[Git]:
             if name not in own:
                 os.symlink(os.path.join(repo.git_dir, name), os.path.join(folder, name))
         env = _write_git_dir(folder, repo.worktree, own)
-        yield git.copy_with(None, env)
+        yield git.copy_with(git.cwd, env)
 
 
 def _write_git_dir(folder: str, top: str, files: Mapping[str, str]) -> dict[str, str]:

@@ -27,12 +27,21 @@ if TYPE_CHECKING:
 
 def look_as_stranger(other: Repo, paths: Iterable[str]) -> None:
     """Look at these paths of another repository, by default at all if that is cheap: what changed
-    there may be by a session of which no call began there, and is unknown.  What is wrong there
+    there is by a session whose call did not begin there, and is unknown.  What is wrong there
     concerns no session here."""
     try:
         _look(other, session.resolve_paths(other, paths))
     except (Error, OSError) as e:
         git.append_trace("journal", f"{other.worktree}: {e}")
+
+
+def look_after_gap(worktree: Repo) -> None:
+    """Look at a whole worktree in which sessions were recorded: who changed what while nothing was
+    is unknown."""
+    if not os.path.exists(worktree.join_own(journal.NAME)):
+        return
+    with Journal(worktree, stranger=True) as held:
+        looks.scan_now(held, read_clock(worktree))
 
 
 def _look(other: Repo, paths: Collection[str]) -> None:

@@ -593,6 +593,13 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     budget = int(repo.config.get_option("gitcp.look-budget"))  # ms
     if (last.first and not first) or last.cost > budget * 1000:
         return False
+    scan_now(journal, at)
+    return True
+
+
+def scan_now(journal: Journal, at: int) -> None:
+    """Look at the whole worktree, whatever it costs."""
+    repo = journal.repo
     started = _measure_children()
 
     from gitcp.record.snapshot.scan import resolve_changes, scan_worktree
@@ -603,7 +610,6 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     dirty = resolve_changes(journal.repo.objects, scan, write=False)
     head = scan.head or "0" * len(repo.empty_tree)
     record_scan(journal, head, dirty, at, cost, scan.omitted)
-    return True
 
 
 def _measure_children() -> int:

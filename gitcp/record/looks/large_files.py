@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.text.record_types import Version, Writer
 
 
-_MOST_OF_PERSON = 50  # in one look
+_MOST_OF_PERSON = 50
 
 
 def record_sizes(
@@ -63,7 +63,7 @@ def record_sizes(
     # Of the person's own files a few are named, so that it is known when an agent deletes one.
     named = {*known, *(line.path for line in lines if line.author != ids.PERSON)}
     of_person = [line.path for line in lines if line.path not in named]
-    named.update(of_person[:_MOST_OF_PERSON])
+    named.update(of_person[: max(0, _MOST_OF_PERSON - len(known))])
     journal.append([line for line in lines if line.path in named])
     last_seen: dict[str, Version] = {}
     for path in present:

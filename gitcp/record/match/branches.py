@@ -37,6 +37,8 @@ def is_squashed(repo: Repo, oid: str, target: Target) -> bool:
 
 def _is_same(repo: Repo, tip: str, target: Target) -> bool:
     """Whether target changes what a branch with this tip has changed since it was begun."""
+    if not read_commit(repo.objects, target.parent):
+        return False  # it is the first commit, or that before it is not here
     status, out = repo.git.run("merge-base", tip, target.parent, ok=(0, 1))
     if status:
         return False

@@ -48,6 +48,7 @@ _MOST_RESTING = 20  # recorded sessions whose conversations are compared at each
 _OF_GITCP = b"# gitcp hook"  # is in the beginning of a hook of gitcp's
 _HOOK_HEAD = 1 << 10  # bytes
 _FOREVER = -1  # the size of a settled session that counts no more, however it grows
+_MOST_WRITTEN = 200  # conversations
 _SHAPE = {"sessions": {None: dict}, "files": {None: list}, "settled": {None: list}}
 
 
@@ -131,7 +132,10 @@ class Record:
                 pass  # of another version: it is read again
         self.files: dict[str, list[int | str]] = stored["files"]
         self.settled: dict[str, list[int]] = stored["settled"]
-        self.written: dict[str, int] = stored.get("written", {})  # of an older version: none
+        self.written: dict[str, int] = {}
+        for session_id, at in json.ensure_object(stored.get("written")).items():
+            if isinstance(at, int):
+                self.written[session_id] = at
         by_mail = _read_periods(repo)
         self._mails = set(by_mail)
         self.periods: list[Period] = []
@@ -503,9 +507,13 @@ def settle(repo: Repo, session_ids: Iterable[str], *, forever: bool = False) -> 
 def note_written(repo: Repo, session_ids: Iterable[str]) -> None:
     """Note that gitcp writes conversations, a part of recorded ones: only what comes to them later
     may be unrecorded."""
+    if Record(repo).is_new:
+        look(repo)  # the first one settles what is stored
     with exclusive(repo, "unheard"):
         record = Record(repo)
         record.written |= dict.fromkeys(session_ids, int(time.time()))
+        for name in [*record.written][:-_MOST_WRITTEN]:
+            del record.written[name]
         record.save()
 
 

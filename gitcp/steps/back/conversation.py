@@ -94,7 +94,7 @@ class ReadyConversation:
 class Restored:
     """The outcome for one conversation.  what: 'written', 'kept' (the local one is as new or
     newer), 'replaced', 'beside' (the local one diverged), or 'impossible'; command: resumes it;
-    notes: sentences."""
+    notes: sentences.  new_id: of the session under which one is put beside."""
 
     session_id: str
     agent: str
@@ -103,6 +103,7 @@ class Restored:
     command: str = ""
     notes: Sequence[str] = ()
     effects: Sequence[Effect] = ()
+    new_id: str = ""
 
     def make_record(self) -> Record:
         """It as a record."""
@@ -453,8 +454,8 @@ def _put_beside(
         return replace(outcome, what=KEPT, notes=[])
     data = cutter.cut_conversation(session.transcript, leaf, own_id, new_id, True).data
     data += agent.format_title(f"session {shorten_id(own_id)} as it is stored", new_id)
-    unrecorded.note_written(repo, [new_id])
-    return replace(outcome, what=BESIDE, effects=[make_effect(repo, path, data)])
+    effect = make_effect(repo, path, data)
+    return replace(outcome, what=BESIDE, effects=[effect], new_id=new_id)
 
 
 def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
@@ -471,6 +472,6 @@ def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:
         planned += outcome.effects
     if not planned:
         return ""
-    unrecorded.note_written(repo, [outcome.session_id for outcome in outcomes])
+    unrecorded.note_written(repo, [outcome.new_id or outcome.session_id for outcome in outcomes])
     effects.put_effects(repo, planned)
     return undo.record_step(repo, "resume", name, planned)

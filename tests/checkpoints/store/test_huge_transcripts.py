@@ -30,7 +30,7 @@ from gitcp.checkpoints import redactor as redaction
 from gitcp.checkpoints import transcripts as stored_transcripts
 repo = Repo.find()
 with Objects(repo):
-    source = stored_transcripts.Source("s", sys.argv[1], redaction.get_redactor(repo))
+    source = stored_transcripts.LiveTranscript("s", sys.argv[1], redaction.get_redactor(repo))
     stored = stored_transcripts.store_transcript(repo, source, complete=True)
     print(len(stored.content_hash), stored.size)
 [peak] = [row.split()[1] for row in open("/proc/self/status") if row.startswith("VmHWM")]

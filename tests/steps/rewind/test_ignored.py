@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.steps.rewind.going import done, points
+from tests.steps.rewind.going import done, points, run
 from tests.support.clients import calls
 
 if TYPE_CHECKING:
@@ -225,5 +225,5 @@ def test_a_file_over_the_limit_that_a_call_deleted_is_named(world: World, projec
     world.git("config", "gitcp.max-file-size", "4096")
     world.write("data.bin", "x" * 5000)
     calls.run(project, "rm -f data.bin a.py")
-    told = done(world, "rewind", "--to", last_call(world), "--files-only")
+    told = run(world, "rewind", "--to", last_call(world), "--files-only").stdout
     assert "note: 'data.bin' does not come back: it was too large" in told
