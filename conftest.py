@@ -17,7 +17,7 @@ from gitcp.git import is_alone
 # LONG=1 is set by `make stress` and `make fuzz`.
 LONG = bool(os.environ.get("LONG"))
 # With --quick one of so many cases is tried, and of so many tests of a file, if each runs git.
-CASES, TESTS = 12, 4
+CASES, TESTS = 16, 5
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("short", deadline=None, max_examples=25, suppress_health_check=QUIET)
 settings.register_profile("quick", deadline=None, max_examples=10, suppress_health_check=QUIET)
