@@ -364,7 +364,8 @@ def _draw_session(part: Part, parts: Sequence[Any], commit: Shown, view: View) -
     head.append((words, ""))
     yield head
     yield from _draw_facts(session, parts, commit, view)
-    if not chosen and not story.lost:
+    is_told = bool(chosen) or any(share.prompt for share in story.lost)
+    if not is_told:
         for prompt in prompt_text.list_names(part["asked"]):
             yield from draw_prompt(prompt, view)
     shown = chosen
