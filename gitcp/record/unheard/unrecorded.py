@@ -481,7 +481,7 @@ def _write_folders(
         at = unheard.read_time(path)
         times[path] = f"{at}:{session_id}"
         newest = max(newest, at)
-    lines = [f"{time} {path}\n" for path, time in times.items() if "\n" not in path]
+    lines = [f"{seen} {path}\n" for path, seen in times.items() if "\n" not in path]
     listed = repo.join_shared_cache(unheard.LIST)
     try:
         data = "".join(lines).encode("utf-8", "surrogateescape")
