@@ -256,14 +256,9 @@ def _look_after_gap(repo: Repo) -> None:
     look_after_gap(repo)
     for top in sites.list_other_worktrees(repo):
         try:
-            look_after_gap(Repo.find(top, _list_environment()))
+            look_after_gap(Repo.find(top, sites.list_environment()))
         except (Error, OSError) as e:
             git.append_trace("install", f"'{top}': {e}")
-
-
-def _list_environment() -> dict[str, str]:
-    """The environment in which git looks for a repository by its directory alone."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def hook_folders(repo: Repo, record: Manifest) -> list[str]:
@@ -363,7 +358,7 @@ def _install_elsewhere(repo: Repo) -> Installed:
     installed = Installed([], [], [])
     for top in sites.list_other_worktrees(repo):
         try:
-            there = install(Repo.find(top, _list_environment()), Options(worktree=True))
+            there = install(Repo.find(top, sites.list_environment()), Options(worktree=True))
         except (Error, OSError) as e:
             installed.notes.append(f"'{top}' is left out: {format_error(e)}")
         else:

@@ -59,5 +59,9 @@ def find_main_worktree(repo: Repo) -> Repo:
         return repo
     if repo.config.get_flag("core.bare") or not repo.has_git:
         return repo
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return Repo.find(main, outside)
+    return Repo.find(main, list_environment())
+
+
+def list_environment() -> dict[str, str]:
+    """The environment in which git looks for a repository by its directory alone."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -182,6 +182,22 @@ def test_a_long_recap_is_a_screen_of_which_each_day_has_a_line() -> None:
     assert len(draw(28, is_full=True)) == 28 * 21
 
 
+def test_a_session_on_two_branches_counts_once_a_day() -> None:
+    oid = {"a": "a" * 40, "b": "b" * 40}
+    session: dict[str, Any] = {"session_id": "s", "agent": "Codex", "prompts": ["go"]}
+    rows = [
+        {**session, "branch": name, "commits": [{"oid": oid[name], "author": "A", "own": True}]}
+        for name in oid
+    ]
+    for row in rows:
+        row["commits"][0]["message"] = "m"
+    day = {"day": "2026-01-28", "lines": {"agent": 5}, "sessions": rows, "commits": []}
+    record: Any = {"repository": "r", "days": [day], "open": [], "commits": 2, "sessions": 1}
+    calendar = recap.Calendar("2026-01-28", "2026-01-27", 2026)
+    head = next(iter(recap.draw_recap([record], calendar, 80, is_full=False)))
+    assert "1 session, 2 commits" in "".join(text for text, _ in head)
+
+
 def test_a_folder_without_repositories_gets_a_sentence(tmp_path: Path) -> None:
     done = run("recap", "--repos", str(tmp_path), cwd=tmp_path)
     says = f"gitcp is in no repository below '{tmp_path}': 'gitcp enable' in one begins\n"

@@ -275,3 +275,19 @@ def test_a_repository_that_git_refuses_is_told_with_gits_reason(repo: Path) -> N
     )
     (repo / ".git/config").write_text("[core\n")
     assert run("status").stderr.startswith("fatal: bad config line 1 in file ")
+
+
+def test_where_nothing_can_be_written_status_says_that_nothing_is_recorded(world: World) -> None:
+    argv = [
+        "sh",
+        "-c",
+        'ulimit -f 0; exec "$@"',
+        "sh",
+        sys.executable,
+        str(BIN / "gitcp"),
+        "status",
+    ]
+    done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "! nothing can be written to " in done.stdout and "so nothing is recorded" in done.stdout
+    assert "could not finish" not in done.stdout

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from gitcp.record.journal.line_kinds import Edit
     from gitcp.text.record_types import Version, Writer
 
-
-_MOST_OF_PERSON = 50
+_MOST_OF_PERSON = 50  # large files that are named though no agent wrote them
 
 
 def record_sizes(

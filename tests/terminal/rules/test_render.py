@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.terminal import explained, history, shown, shown_others
+from gitcp.terminal import explained, history, origins, shown, shown_others
 from gitcp.terminal.status import draw_status
 from gitcp.terminal.usage import format_usage
 from gitcp.text import spans
@@ -225,6 +225,32 @@ def test_two_sessions_of_a_commit_have_a_row_and_the_others_are_counted() -> Non
     rows = logged({**COMMIT, "lines": lines, "checkpoints": [{"contents": parts}]}, 0)
     assert rows[1].endswith("  What its client calls it  and 20 tasks")
     assert rows[2].startswith(f"  {shorten_id('s28')} ") and rows[3:] == ["  and 28 more sessions"]
+
+
+def test_a_pipe_has_names_uncut() -> None:
+    name = "A person with a long name"
+    assert logged({**COMMIT, "author": name}, 0)[0] == f"ffffffff  5m ago     {name}  m  +12 -3"
+
+
+def test_sessions_of_several_worktrees_name_theirs() -> None:
+    record = {"repository": "/r", "state": "waiting", "files_touched": ["a.txt"], "tasks": 0}
+    record |= {"prompt": "one", "last": 1, "agent": "Codex"}
+    records = [{**record, "session_id": name, "worktree": name} for name in ("here", "there")]
+
+    def draw(chosen: list[Json]) -> str:
+        return drawn(history.draw_sessions(chosen, ago, 0, with_places=False))
+
+    assert "waiting  a.txt  in here\n" in draw(records)
+    assert "waiting  a.txt\n" in draw(records[:1])
+
+
+@pytest.mark.parametrize(("width", "row"), [(30, "f:1      if  a:  return  some…"), (5, "f:1 …")])
+def test_a_row_of_code_that_is_too_long_is_cut_at_its_end_alone(width: int, row: str) -> None:
+    origin = {"file": "f", "path": "f", "original_line": 1, "first": 1, "last": 1}
+    origin |= {"content": ["    if  a:  return  something_long(b)"], "who": "person", "agent": ""}
+    origin |= {"model": "", "session_id": "", "number": None, "prompt": "", "author": "A"}
+    origin |= {"time": None, "commit": None, "call": None, "resume": ""}
+    assert drawn(origins.draw_origins([origin], ago, False, width)).splitlines()[0] == row
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
